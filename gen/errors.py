@@ -1,0 +1,109 @@
+"""What can go wrong, told so that the reader can mend it.
+
+A `Problem` says what is wrong, where, and what would work. `QueryError` carries one or
+many of them: one bad subscription does not hide the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+NAMES_SHOWN = 8
+
+
+class PenstockError(Exception):
+    """Base of every error that the user of Penstock can mend."""
+
+
+class DataError(PenstockError):
+    """Events, tables or saved files that do not fit the schema or the format."""
+
+
+class DeviceError(PenstockError):
+    """An engine that cannot be opened or that refuses what it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of source text: ``line`` and ``column`` count from 1, in characters."""
+
+    source: str
+    line: int
+    column: int
+    length: int
+    text: str
+    """The whole source line, for showing."""
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}"
+
+    def underlined(self) -> str:
+        """The source line with the stretch marked below it."""
+        before = self.text[: self.column - 1]
+        padding = "".join("\t" if character == "\t" else " " for character in before)
+        room = max(1, len(self.text) - len(before))
+        return f"  {self.text}\n  {padding}{'^' * max(1, min(self.length, room))}"
+
+
+def place_at(source: str, text: str, start: int, stop: int) -> Place:
+    """The place of ``text[start:stop]``; ``source`` names the text."""
+    start = min(max(start, 0), len(text))
+    line_start = text.rfind("\n", 0, start) + 1
+    line_stop = text.find("\n", start)
+    shown = text[line_start : len(text) if line_stop < 0 else line_stop].rstrip("\r")
+    return Place(
+        source=source,
+        line=text.count("\n", 0, start) + 1,
+        column=start - line_start + 1,
+        length=max(1, stop - start),
+        text=shown,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: what, where and what would work."""
+
+    message: str
+    place: Place | None = None
+    hint: str | None = None
+    subscription: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        of = f"subscription {self.subscription!r}: " if self.subscription is not None else ""
+        lines = [f"{where}{of}{self.message}"]
+        if self.place:
+            lines.append(self.place.underlined())
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class QueryError(PenstockError):
+    """Query text that cannot be loaded; ``problems`` lists everything found."""
+
+    def __init__(self, problems: Problem | Sequence[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = (
+            (problems,) if isinstance(problems, Problem) else tuple(problems)
+        )
+        assert self.problems, "a QueryError needs a problem"
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint that names what the user may have meant, then some of what there is."""
+    names = list(known)
+    if not names:
+        return "there are none"
+    folded = {candidate.lower(): candidate for candidate in names}
+    close = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)
+    listed = ", ".join(names[:NAMES_SHOWN])
+    if len(names) > NAMES_SHOWN:
+        listed += f", ... ({len(names)} in all)"
+    if close:
+        meant = " or ".join(repr(folded[candidate]) for candidate in close)
+        return f"did you mean {meant}? known: {listed}"
+    return f"known: {listed}"

@@ -1,0 +1,119 @@
+"""Typed expressions: what a subscription's text says, bound to a schema.
+
+Nodes are immutable values. They mean what Spark SQL means by the text they came from, in
+three-valued logic; `penstock.sim.oracle` is that meaning as code. A comparison first casts
+both sides to ``common``, the type Spark would choose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock.gen.schema import Attribute
+from penstock.gen.types import Type, Value
+
+MAX_WEIGHT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A typed value known before any event comes; ``None`` is NULL."""
+
+    type: Type
+    value: Value | None
+
+
+Operand: TypeAlias = Attribute | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``left op right``, where op is ``= <> < <= > >= <=>``."""
+
+    op: str
+    left: Operand
+    right: Operand
+    common: Type
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """``low <= operand AND operand <= high``, each half with its own common type."""
+
+    operand: Attribute
+    low: Constant
+    high: Constant
+    low_common: Type
+    high_common: Type
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """``operand IN (options)``; a NULL among the options makes a miss unknown."""
+
+    operand: Operand
+    options: tuple[Constant, ...]
+    common: Type
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """``operand IS NULL``: never unknown."""
+
+    operand: Operand
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """``operand LIKE pattern``: ``%`` is any text, ``_`` one character, after ``escape`` itself."""
+
+    operand: Operand
+    pattern: str
+    escape: str = "\\"
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """A condition that no event changes: TRUE, FALSE or, as ``None``, NULL."""
+
+    value: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All children hold."""
+
+    children: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one child holds."""
+
+    children: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The child is false; unknown stays unknown."""
+
+    child: Expression
+
+
+Predicate: TypeAlias = Comparison | Between | InList | IsNull | Like
+Expression: TypeAlias = Predicate | Always | And | Or | Not
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A standing query: its id, its base score and when it matches."""
+
+    id: str
+    condition: Expression
+    weight: int = 0
