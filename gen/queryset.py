@@ -1,0 +1,118 @@
+"""A set of subscriptions over one stream."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from penstock.gen.errors import DataError, Problem, QueryError, nearest
+from penstock.gen.expr import MAX_WEIGHT, Subscription
+from penstock.gen.language.script import parse_subscription
+from penstock.gen.normalise import normalise, verdict
+from penstock.gen.predicates import PredicateTable, read_predicates
+from penstock.gen.schema import Schema
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called now and then with the stage of the work, how much is done and of how much."""
+
+PROGRESS_STEP = 1000
+
+
+class QuerySet:
+    """Subscriptions by id, all over one schema.
+
+        queries = QuerySet(Schema.of({"price": "DECIMAL(10,2)", "symbol": "STRING"}))
+        queries.add("cheap", "price < 10 AND symbol = 'A'")
+
+    Ids are strings. Subscriptions from a table of predicates stay in the table until they
+    are asked for, so that a set of millions costs what its columns cost.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._entries: dict[str, Subscription | int] = {}
+        self._tables: list[PredicateTable] = []
+        self._table_starts: list[int] = []
+        self._rows = 0
+
+    def add(self, id: str, text: str, *, weight: int = 0) -> None:
+        """Add a subscription from its condition; QueryError says what is wrong with it."""
+        try:
+            self.insert(parse_subscription(id, text, self.schema, "<text>", weight))
+        except QueryError as error:
+            raise QueryError(
+                [Problem(p.message, p.place, p.hint, subscription=id) for p in error.problems]
+            ) from None
+
+    def insert(self, subscription: Subscription) -> None:
+        """Add a subscription that is bound already."""
+        if not isinstance(subscription.id, str):
+            raise TypeError(f"an id is a string, not {subscription.id!r}")
+        weight = subscription.weight
+        if not isinstance(weight, int) or not 0 <= weight <= MAX_WEIGHT:
+            raise ValueError(f"a weight is a whole number from 0 to {MAX_WEIGHT}, not {weight!r}")
+        if subscription.id in self._entries:
+            raise ValueError(f"subscription {subscription.id!r} is in the set already")
+        self._entries[subscription.id] = subscription
+
+    def add_predicates(self, table: pa.Table, *, source: str = "table") -> None:
+        """Add all subscriptions of a table of predicates, or none if anything is wrong."""
+        checked = read_predicates(table, self.schema, source)
+        ids = checked.ids.to_pylist()
+        clash = next((id for id in ids if id in self._entries), None) if self._entries else None
+        if clash is not None:
+            raise DataError(f"{source}: subscription {clash!r} is in the set already")
+        self._entries.update(zip(ids, range(self._rows, self._rows + len(ids)), strict=True))
+        self._tables.append(checked)
+        self._table_starts.append(self._rows)
+        self._rows += len(ids)
+
+    def remove(self, id: str) -> None:
+        """Take a subscription out; KeyError if there is none of this id."""
+        if id not in self._entries:
+            raise KeyError(self._unknown(id))
+        del self._entries[id]
+
+    def __getitem__(self, id: str) -> Subscription:
+        if id not in self._entries:
+            raise KeyError(self._unknown(id))
+        return self._made(self._entries[id])
+
+    def __iter__(self) -> Iterator[Subscription]:
+        """The subscriptions, in the order in which they were added."""
+        return (self._made(entry) for entry in self._entries.values())
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"QuerySet({len(self):,} subscriptions on {self.schema.stream})"
+
+    def warnings(self, progress: Progress | None = None) -> list[Problem]:
+        """The subscriptions that always or never match, each as a problem."""
+        found = []
+        for done, subscription in enumerate(self):
+            if progress and done % PROGRESS_STEP == 0:
+                progress("checking subscriptions", done, len(self))
+            certain = verdict(normalise(subscription.condition))
+            if certain is not None:
+                message = "matches every event" if certain else "can never match"
+                found.append(Problem(message, subscription=subscription.id))
+        return found
+
+    def _made(self, entry: Subscription | int) -> Subscription:
+        if isinstance(entry, Subscription):
+            return entry
+        table = bisect_right(self._table_starts, entry) - 1
+        return self._tables[table].subscription(entry - self._table_starts[table])
+
+    def _unknown(self, id: str) -> str:
+        few = list(self._entries) if len(self._entries) <= 10_000 else []
+        hint = f"; {nearest(str(id), few)}" if few else ""
+        return f"no subscription {id!r} among {len(self)}{hint}"
