@@ -1,0 +1,116 @@
+"""What every bench needs: repeated timings, the machine they ran on, results as JSON."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+
+
+def seconds(work: Callable[[], object], *, repeats: int = 5, warm_up: int = 1) -> list[float]:
+    """Wall-clock seconds of each repeat, after runs that are not counted."""
+    for _ in range(warm_up):
+        work()
+    samples = []
+    for _ in range(repeats):
+        gc.collect()
+        started = time.perf_counter()
+        work()
+        samples.append(time.perf_counter() - started)
+    return samples
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured answer: the median of its samples, beside its target if it has one."""
+
+    what: str
+    samples: list[float]
+    unit: str = "s"
+    target: float | None = None
+    at_most: bool = True
+    """Whether the target is a ceiling; else it is a floor."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def result(self) -> float:
+        return median(self.samples)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target was met; None where there is none."""
+        if self.target is None:
+            return None
+        return self.result < self.target if self.at_most else self.result > self.target
+
+    def line(self) -> str:
+        """``what  result  target  met/missed``, in columns."""
+        result = f"{self.result:.4g} {self.unit}"
+        if self.target is None:
+            return f"{self.what:<44}{result:>16}"
+        target = f"{'<' if self.at_most else '>'} {self.target:g} {self.unit}"
+        return f"{self.what:<44}{result:>16}{target:>16}  {'met' if self.met else 'missed'}"
+
+
+def report(name: str, question: str, figures: list[Figure]) -> Path:
+    """Print a line per figure and write ``results/<name>.json``."""
+    for figure in figures:
+        print(figure.line())
+    found = {
+        "question": question,
+        "command": f"python benches/bench_{name}.py",
+        "machine": machine(),
+        "figures": [
+            {**asdict(figure), "result": figure.result, "met": figure.met} for figure in figures
+        ],
+    }
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def machine() -> dict[str, Any]:
+    """The facts without which a figure means nothing."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "load_average": round(os.getloadavg()[0], 2),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "commit": _commit(),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def _commit() -> str:
+    """The commit that is measured, with ``+`` where tracked files differ from it."""
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
