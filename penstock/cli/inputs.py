@@ -1,0 +1,43 @@
+"""The arguments that several commands share: which queries, which events."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.engines import ENGINES
+from penstock.gen.load import load
+from penstock.gen.queryset import Progress, QuerySet
+from penstock.gen.schema import Schema
+from penstock.gen.tables import read_table
+
+
+def add_queries(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("queries", help="query file (.sql), table of queries, or folder")
+    parser.add_argument("--schema", help="CREATE STREAM file, for tables without one beside them")
+    parser.add_argument("--stream", help="which stream, where the file declares several")
+
+
+def add_events(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("events", help="events: .parquet, .arrow, .csv or .jsonl, wide or sparse")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--engine", choices=list(ENGINES), default="reference", help="default: %(default)s"
+    )
+
+
+def read_queries(arguments: argparse.Namespace, progress: Progress) -> QuerySet:
+    return load(
+        arguments.queries,
+        schema=arguments.schema,
+        stream=arguments.stream,
+        progress=progress,
+    )
+
+
+def read_events(arguments: argparse.Namespace, schema: Schema) -> pa.Table:
+    return read_table(Path(arguments.events), schema)

@@ -1,0 +1,88 @@
+"""Match events against a query set, and show or save which queries match which event."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.table import Table
+
+import penstock
+from penstock.cli.inputs import add_engine, add_events, add_queries, read_events, read_queries
+from penstock.cli.printing import console, visible
+from penstock.cli.progress import ProgressLine
+from penstock.gen.tables import check_writable, write_table
+
+ROWS_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_queries(parser)
+    add_events(parser)
+    add_engine(parser)
+    parser.add_argument("--top", type=_positive, metavar="K", help="the K best, with scores")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="save to a .parquet, .arrow or .jsonl file"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object per event")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    if arguments.output:
+        check_writable(arguments.output)
+    with ProgressLine() as progress:
+        queries = read_queries(arguments, progress)
+        events = read_events(arguments, queries.schema)
+        with penstock.open(queries, engine=arguments.engine, progress=progress) as matcher:
+            if arguments.top:
+                matches = matcher.top_k(events, arguments.top, progress=progress)
+            else:
+                matches = matcher.match(events, progress=progress)
+    if arguments.output:
+        write_table(matches, arguments.output)
+    if arguments.json:
+        _print_json(matches)
+    elif not arguments.output:
+        _print_table(matches)
+    found = pc.sum(pc.list_value_length(matches["matches"])).as_py() or 0
+    saved = f", saved to {arguments.output}" if arguments.output else ""
+    print(
+        f"{len(queries):,} subscriptions, {events.num_rows:,} events, {found:,} matches "
+        f"in {time.perf_counter() - started:.2f} s on engine {arguments.engine}{saved}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _print_json(matches: pa.Table) -> None:
+    for batch in matches.to_batches(max_chunksize=4096):
+        for row in batch.to_pylist():
+            print(json.dumps(row, ensure_ascii=False))
+
+
+def _print_table(matches: pa.Table) -> None:
+    table = Table("event", "matches", box=None, pad_edge=False)
+    for row in matches.slice(0, ROWS_SHOWN).to_pylist():
+        table.add_row(str(row["event"]), ", ".join(_shown(match) for match in row["matches"]))
+    out = console()
+    out.print(table, soft_wrap=False)
+    rest = matches.num_rows - ROWS_SHOWN
+    if rest > 0:
+        out.print(f"... and {rest:,} events more; -o saves all, --json prints all")
+
+
+def _shown(match: str | dict[str, object]) -> str:
+    text = match if isinstance(match, str) else f"{match['id']} ({match['score']})"
+    return visible(text, keep="")

@@ -1,0 +1,35 @@
+"""Text from files and users on the terminal: as it is, never as markup or control codes."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from rich.console import Console
+
+# Control characters, invisible ones that reorder what is shown, halves of characters, and
+# separators that some terminals take for the end of a line.
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would exit with code 1; `main` knows better
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that prints what it is given; styles only where a style is asked for."""
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def visible(text: str, *, keep: str = "\n\t") -> str:
+    """The text with one visible character for each that a terminal would act on."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep else _picture(c) for c in text)
+
+
+def _picture(character: str) -> str:
+    if unicodedata.category(character) not in _UNSEEN:
+        return character
+    code = ord(character)
+    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"

@@ -1,0 +1,1 @@
+"""Circuits, which know bits and not queries. Imports Amaranth and nothing of Penstock."""
