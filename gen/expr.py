@@ -7,9 +7,10 @@ both sides to ``common``, the type Spark would choose.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from penstock.gen.errors import Place
 from penstock.gen.schema import Attribute
 from penstock.gen.types import Type, Value
 
@@ -117,3 +118,5 @@ class Subscription:
     id: str
     condition: Expression
     weight: int = 0
+    place: Place | None = field(default=None, compare=False)
+    """Where its text stands, for warnings."""

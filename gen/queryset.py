@@ -103,7 +103,7 @@ class QuerySet:
             certain = verdict(normalise(subscription.condition))
             if certain is not None:
                 message = "matches every event" if certain else "can never match"
-                found.append(Problem(message, subscription=subscription.id))
+                found.append(Problem(message, subscription.place, subscription=subscription.id))
         return found
 
     def _made(self, entry: Subscription | int) -> Subscription:

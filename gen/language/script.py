@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.gen.errors import Problem, QueryError, nearest
+from penstock.gen.errors import Problem, QueryError, nearest, place_at
 from penstock.gen.expr import MAX_WEIGHT, Subscription
 from penstock.gen.language import literals
 from penstock.gen.language.bind import bind
@@ -39,7 +39,7 @@ def parse_subscription(
     """A subscription from its condition's text; ``name`` is how errors call the text."""
     source = Source(name, text)
     condition = bind(parse_condition(source, tokens_of(source)), schema, source)
-    return Subscription(id, condition, weight)
+    return Subscription(id, condition, weight, place_at(name, text, 0, len(text)))
 
 
 def parse_schema(text: str, name: str = "<schema>") -> Schema:
@@ -159,7 +159,8 @@ class _Statement:
             if self.position == len(self.tokens):
                 raise self.problem(self.position, "a condition is missing after WHERE")
             tree = parse_condition(self.source, self.tokens[self.position :])
-            declared[id] = Subscription(id, bind(tree, schema, self.source), weight)
+            condition = bind(tree, schema, self.source)
+            declared[id] = Subscription(id, condition, weight, self.source.place(*self.span(start)))
         except QueryError as error:
             raise QueryError(
                 [Problem(p.message, p.place, p.hint, subscription=id) for p in error.problems]
@@ -215,8 +216,10 @@ class _Statement:
         return self.problem(self.position, f"expected {wanted}, not {found}", hint=f"write {form}")
 
     def problem(self, position: int, message: str, hint: str | None = None) -> QueryError:
+        return self.source.problem(message, *self.span(position), hint)
+
+    def span(self, position: int) -> tuple[int, int]:
+        """Where a token starts and stops; past the last one, the end of that."""
         if position < len(self.tokens):
-            token = self.tokens[position]
-            return self.source.problem(message, token.start, token.end + 1, hint)
-        end = self.tokens[-1].end
-        return self.source.problem(message, end, end + 1, hint)
+            return self.tokens[position].start, self.tokens[position].end + 1
+        return self.tokens[-1].end, self.tokens[-1].end + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.gen.errors import Problem, QueryError, place_at
+from penstock.gen.errors import Place, Problem, QueryError, place_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,11 @@ class Source:
 
     def problem(self, message: str, start: int, stop: int, hint: str | None = None) -> QueryError:
         """An error about ``text[start:stop]``, ready to be raised."""
-        return QueryError(Problem(message, place_at(self.name, self.text, start, stop), hint))
+        return QueryError(Problem(message, self.place(start, stop), hint))
+
+    def place(self, start: int, stop: int) -> Place:
+        """The place of ``text[start:stop]``."""
+        return place_at(self.name, self.text, start, stop)
 
     def problem_at(self, node: Any, message: str, hint: str | None = None) -> QueryError:
         """An error about the text that a sqlglot node came from."""

@@ -1,4 +1,4 @@
-"""``penstock generate``: write a workload of expressions and events to a folder."""
+"""Write a workload of expressions and events to a folder."""
 
 from __future__ import annotations
 
