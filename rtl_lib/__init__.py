@@ -1,1 +1,1 @@
-"""Circuits, which know bits and not queries. Imports Amaranth and nothing of Penstock."""
+"""Circuits that know bits, not queries: each file one component, its contract in its docstring."""

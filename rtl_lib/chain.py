@@ -1,0 +1,95 @@
+"""Tiles in a row: the whole matcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from penstock.rtl_lib.collector import COUNTER_BITS, Collector
+from penstock.rtl_lib.logic import Logic
+from penstock.rtl_lib.results import index_width, match_layout
+from penstock.rtl_lib.tile import ChainShape, Tile
+
+
+class Chain(wiring.Component):
+    """Test events against all tiles' subscriptions; wires never reach past the next tile.
+
+    Latency: ``7 + stages + tiles`` cycles from an event to its matches. Throughput: 1 event per
+    cycle, as long as events have at most one non-empty chunk each; a further chunk costs a
+    cycle.
+
+    Parameters
+    ----------
+    shape : ChainShape
+        What the tiles agree on.
+    tiles : sequence of (first chunk, Logic)
+        The tiles in order of their chunks.
+
+    Members
+    -------
+    i : In(shape.event)
+        Events and configuration words.
+    o : Out(stream.Signature(match_layout(...)))
+        Matches, in order of events and of chunks.
+    events, chunks, stalls : Out(32)
+        The collector's counters.
+    """
+
+    def __init__(self, shape: ChainShape, tiles: Sequence[tuple[int, Logic]]) -> None:
+        if not tiles:
+            raise ValueError("a chain needs at least one tile")
+        self.shape = shape
+        self.tiles = tuple(tiles)
+        matches = match_layout(shape.chunk_bits, shape.chunk_count, COUNTER_BITS)
+        super().__init__(
+            {
+                "i": In(shape.event),
+                "o": Out(stream.Signature(matches)),
+                "events": Out(COUNTER_BITS),
+                "chunks": Out(COUNTER_BITS),
+                "stalls": Out(COUNTER_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        shape = self.shape
+        m.submodules.collector = collector = Collector(shape.chunk_bits, shape.chunk_count)
+        events, before = flipped(self.i), None
+        for number, (first_chunk, logic) in enumerate(self.tiles):
+            tile = Tile(shape, logic, first_chunk=first_chunk)
+            m.submodules[f"tile_{number}"] = tile
+            connect(m, events, tile.i)
+            if before is None:  # nothing lies before the first tile: markers without end
+                m.d.comb += [
+                    tile.before.valid.eq(1),
+                    tile.before.p.some.eq(0),
+                    tile.before.p.last.eq(1),
+                ]
+            else:
+                connect(m, before, tile.before)
+            events, before = tile.o, tile.results
+        m.d.comb += events.ready.eq(1)
+        connect(m, before, collector.i)
+        connect(m, collector.o, flipped(self.o))
+        for counter in ("events", "chunks", "stalls"):
+            m.d.comb += getattr(self, counter).eq(getattr(collector, counter))
+        return m
+
+
+def chunk_numbers(tile_sizes: Sequence[int], chunk_bits: int) -> tuple[list[int], int]:
+    """The first chunk of each tile, and one past the last chunk.
+
+    A tile starts at a multiple of its own number of chunks, rounded up to a power of two, so
+    that the high bits of an address name the tile.
+    """
+    firsts, following = [], 0
+    for size in tile_sizes:
+        step = 2 ** index_width(-(-size // chunk_bits))
+        first = -(-following // step) * step
+        firsts.append(first)
+        following = first + -(-size // chunk_bits)
+    return firsts, following
