@@ -89,6 +89,14 @@ class Type:
         """The key of the greatest value; strings have none."""
         return None if self.name == "STRING" else self._integer_keys[1]
 
+    @property
+    def key_bits(self) -> int | None:
+        """How many bits the integer keys of the type span; strings have none."""
+        if self.name == "STRING":
+            return None
+        low, high = self._integer_keys
+        return (high - low).bit_length()
+
     def key(self, value: Value) -> Key:
         """The value's place in the order. Equal values, and only they, share a key."""
         if isinstance(value, str):

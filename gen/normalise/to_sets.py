@@ -216,7 +216,7 @@ def _like_set(pattern: str, escape: str) -> ValueSet | None:
             prefix.append(next(characters))
         elif character == "%":
             rest = set(characters)
-            return _prefixed("".join(prefix)) if rest <= {"%"} else None
+            return prefixed("".join(prefix)) if rest <= {"%"} else None
         elif character == "_":
             return None
         else:
@@ -225,7 +225,7 @@ def _like_set(pattern: str, escape: str) -> ValueSet | None:
     return ValueSet((text, text + "\0"))
 
 
-def _prefixed(prefix: str) -> ValueSet:
+def prefixed(prefix: str) -> ValueSet:
     """All strings that begin with the prefix."""
     head = prefix.rstrip(LAST_CHARACTER)
     if not head:

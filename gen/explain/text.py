@@ -1,0 +1,118 @@
+"""A plan as stable text: what is shared, how attributes are encoded, what runs where."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from penstock.gen.plan import CHUNK_BITS, CodeField, Field, Gate, Plan
+from penstock.gen.render import normal_text
+
+SHARED_SHOWN = 10
+ENTRIES_SHOWN = 40
+
+
+def plan_text(plan: Plan) -> str:
+    """The whole plan; long lists are cut short, and say so."""
+    parts = [_summary(plan), _fields(plan), _shared(plan), _tiles(plan), _host(plan), _never(plan)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _summary(plan: Plan) -> str:
+    users = Counter(i for node in plan.nodes if isinstance(node, Gate) for i in node.inputs)
+    users.update(entry.root for entry in plan.entries)
+    predicates = [n for n, node in enumerate(plan.nodes) if not isinstance(node, Gate)]
+    uses = sum(users[n] for n in predicates)
+    bits = sum(field.width for field in plan.fields)
+    placed = sum(len(tile.entries) for tile in plan.tiles)
+    return (
+        f"stream {plan.schema.stream}: {len(plan.entries):,} subscriptions, "
+        f"{placed:,} on the device\n"
+        f"{uses:,} uses of {len(predicates):,} predicates, "
+        f"{len(plan.nodes) - len(predicates):,} gates\n"
+        f"{bits} bits per event in {len(plan.fields)} codes; "
+        f"{len(plan.tiles)} tiles, {plan.chunk_count} chunks of {CHUNK_BITS} match bits"
+    )
+
+
+def _fields(plan: Plan) -> str:
+    rows = [_field_row(field) for field in plan.fields]
+    return _section("codes", _aligned(rows))
+
+
+def _field_row(field: Field) -> tuple[str, ...]:
+    if isinstance(field, CodeField):
+        return (
+            field.name,
+            str(field.attribute.type),
+            f"{len(field.cuts):,} cuts",
+            f"{field.highest + 1:,} codes",
+            f"{field.width} bits",
+        )
+    relation = f"compared in {field.common}"
+    return field.name, relation, "", f"{field.highest + 1} codes", f"{field.width} bits"
+
+
+def _shared(plan: Plan) -> str:
+    users = Counter(i for node in plan.nodes if isinstance(node, Gate) for i in node.inputs)
+    users.update(entry.root for entry in plan.entries)
+    often = sorted((n for n in users if users[n] > 1), key=lambda n: (-users[n], n))
+    rows = [(f"{users[n]:,} uses", _node_text(plan, n)) for n in often[:SHARED_SHOWN]]
+    return _section("shared", _aligned(rows) + _rest(len(often) - SHARED_SHOWN))
+
+
+def _tiles(plan: Plan) -> str:
+    lines: list[str] = []
+    shown = 0
+    for number, tile in enumerate(plan.tiles):
+        chunks = -(-len(tile.entries) // CHUNK_BITS)
+        last = tile.first_chunk + chunks - 1
+        lines.append(
+            f"tile {number}: {len(tile.entries):,} subscriptions, chunks {tile.first_chunk} to {last}"
+        )
+        for index in tile.entries[: max(0, ENTRIES_SHOWN - shown)]:
+            entry = plan.entries[index]
+            mark = " (narrowed down)" if entry.residual is not None else ""
+            lines.append(f"  {entry.id}: {_node_text(plan, entry.root)}{mark}")
+        shown += len(tile.entries)
+    return _section("tiles", lines + _rest(shown - ENTRIES_SHOWN, "  "))
+
+
+def _host(plan: Plan) -> str:
+    rest = [entry for entry in plan.entries if entry.residual is not None]
+    lines = [f"{entry.id}: {entry.reason}" for entry in rest[:ENTRIES_SHOWN]]
+    return _section("finished on the host", lines + _rest(len(rest) - ENTRIES_SHOWN))
+
+
+def _never(plan: Plan) -> str:
+    placed = {index for tile in plan.tiles for index in tile.entries}
+    never = [e.id for index, e in enumerate(plan.entries) if index not in placed]
+    return _section("can never match, so nowhere", never[:ENTRIES_SHOWN])
+
+
+def _node_text(plan: Plan, index: int) -> str:
+    node = plan.nodes[index]
+    if not isinstance(node, Gate):
+        return normal_text(node)
+    if not node.inputs:
+        return "never" if node.is_or else "always"
+    parts = (
+        f"({_node_text(plan, i)})" if isinstance(plan.nodes[i], Gate) else _node_text(plan, i)
+        for i in node.inputs
+    )
+    return (" or " if node.is_or else " and ").join(parts)
+
+
+def _section(title: str, lines: list[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)]) if lines else ""
+
+
+def _rest(count: int, indent: str = "") -> list[str]:
+    return [f"{indent}... and {count:,} more"] if count > 0 else []
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,1 @@
+"""From a plan to a circuit of `penstock.rtl_lib`."""

@@ -1,0 +1,142 @@
+"""What the host must know about a circuit: how to encode events and what match bits mean.
+
+A manifest is data: JSON that is checked when it is read. Its digest is that of the circuit and
+of everything in it, so that a circuit and a manifest that do not belong together are noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.gen.errors import DataError
+from penstock.gen.language.script import parse_schema
+from penstock.gen.plan import CHUNK_BITS, CodeField, Field, PairField, Plan, PlanTile
+from penstock.gen.queryset import QuerySet
+from penstock.gen.render import sql
+from penstock.gen.schema import Schema
+from penstock.gen.types import parse_type
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A circuit as the host sees it."""
+
+    digest: str
+    schema: Schema
+    fields: tuple[Field, ...]
+    ids: tuple[str, ...]
+    """The subscriptions, by the number that ``positions`` gives."""
+    chunk_count: int
+    tiles: tuple[PlanTile, ...]
+    residuals: dict[str, str]
+    """For the subscriptions that the circuit only narrows down: the condition, as SQL."""
+
+    @property
+    def event_bits(self) -> int:
+        """Bits of an event's codes, side by side."""
+        return sum(field.width for field in self.fields)
+
+
+def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:
+    """The manifest of a plan whose circuit is given as text."""
+    found = Manifest(
+        digest="",
+        schema=plan.schema,
+        fields=plan.fields,
+        ids=tuple(entry.id for entry in plan.entries),
+        chunk_count=plan.chunk_count,
+        tiles=plan.tiles,
+        residuals={e.id: sql(queries[e.id].condition) for e in plan.entries if e.residual},
+    )
+    digest = hashlib.sha256(to_json(found).encode())
+    digest.update(circuit.encode())
+    return Manifest(**{**found.__dict__, "digest": digest.hexdigest()})
+
+
+def to_json(manifest: Manifest) -> str:
+    """The manifest as text, the same for the same manifest."""
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "digest": manifest.digest,
+            "schema": str(manifest.schema),
+            "chunk_bits": CHUNK_BITS,
+            "chunk_count": manifest.chunk_count,
+            "fields": [_field_to_json(field) for field in manifest.fields],
+            "tiles": [
+                {"first_chunk": tile.first_chunk, "entries": list(tile.entries)}
+                for tile in manifest.tiles
+            ],
+            "ids": list(manifest.ids),
+            "residuals": manifest.residuals,
+        }
+    )
+
+
+def from_json(text: str, source: str) -> Manifest:
+    """The manifest in a text; DataError, naming ``source``, if it is none."""
+    try:
+        found = json.loads(text)
+        if found["format"] != FORMAT or found["chunk_bits"] != CHUNK_BITS:
+            raise DataError(
+                f"{source} is of format {found['format']}, this is format {FORMAT}; build it again"
+            )
+        schema = parse_schema(found["schema"], source)
+        return Manifest(
+            digest=str(found["digest"]),
+            schema=schema,
+            fields=tuple(_field_from_json(field, schema) for field in found["fields"]),
+            ids=tuple(map(str, found["ids"])),
+            chunk_count=int(found["chunk_count"]),
+            tiles=tuple(
+                PlanTile(tuple(map(int, tile["entries"])), int(tile["first_chunk"]))
+                for tile in found["tiles"]
+            ),
+            residuals={str(id): str(text) for id, text in found["residuals"].items()},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{source} is not a manifest: {error!r}") from None
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest in a file."""
+    try:
+        return from_json(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+
+
+def _field_to_json(field: Field) -> dict[str, Any]:
+    if isinstance(field, PairField):
+        return {
+            "left": field.left.name,
+            "right": field.right.name,
+            "common": str(field.common),
+        }
+    return {
+        "attribute": field.attribute.name,
+        "cuts": list(field.cuts),
+        "codes": list(field.codes),
+    }
+
+
+def _field_from_json(field: dict[str, Any], schema: Schema) -> Field:
+    if "left" in field:
+        common = parse_type(field["common"])
+        return PairField(schema[field["left"]], schema[field["right"]], common)
+    attribute = schema[field["attribute"]]
+    kind = str if attribute.type.name == "STRING" else int
+    cuts, codes = tuple(field["cuts"]), tuple(field["codes"])
+    if len(codes) != len(cuts) + 1 or not all(type(cut) is kind for cut in cuts):
+        raise ValueError(f"the cuts of {attribute} do not fit its codes or its type")
+    if any(not first < second for first, second in zip(cuts, cuts[1:], strict=False)):
+        raise ValueError(f"the cuts of {attribute} are out of order")
+    if not all(type(code) is int and 0 <= code <= len(codes) for code in codes):
+        raise ValueError(f"a code of {attribute} is out of range")
+    return CodeField(attribute, cuts, codes)

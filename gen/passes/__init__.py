@@ -1,0 +1,24 @@
+"""From a query set to a plan: one rewrite per file, their order in one tuple."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.gen.passes.cluster import cluster
+from penstock.gen.passes.encode import encode
+from penstock.gen.passes.share import share
+from penstock.gen.plan import Plan
+from penstock.gen.queryset import Progress, QuerySet
+
+PASSES: tuple[Callable[[Plan], Plan], ...] = (
+    encode,
+    cluster,  # after encoding: neighbours are told by their codes
+)
+
+
+def plan_of(queries: QuerySet, progress: Progress | None = None) -> Plan:
+    """The global plan of a query set."""
+    plan = share(queries, progress)
+    for rewrite in PASSES:
+        plan = rewrite(plan)
+    return plan

