@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.gen.arrow import convert, to_text
-from penstock.gen.errors import DataError, Problem, QueryError
+from penstock.gen.errors import NAMES_SHOWN, DataError, Problem, QueryError
 from penstock.gen.language.script import Script, parse_schema, parse_script, parse_subscription
 from penstock.gen.predicates import COLUMNS
 from penstock.gen.queryset import PROGRESS_STEP, Progress, QuerySet
@@ -38,6 +38,8 @@ def load(
         path = _table_in(path)
     if not path.exists():
         raise DataError(f"there is no file {str(path)!r}")
+    if progress:
+        progress("reading the file", 0, 0)
     if path.suffix.lower() == ".sql":
         return _from_script(parse_script(read_text(path), str(path)), path, stream, schema)
     if path.suffix.lower() not in TABLE_SUFFIXES:
@@ -46,8 +48,6 @@ def load(
             f"({', '.join(sorted(TABLE_SUFFIXES))})"
         )
     queries = QuerySet(_schema_for(path, schema, stream))
-    if progress:
-        progress("reading the file", 0, 0)
     _add_table(queries, read_table(path), str(path), progress)
     return queries
 
@@ -105,9 +105,10 @@ def _add_table(queries: QuerySet, table: pa.Table, source: str, progress: Progre
             progress("checking predicates", 0, table.num_rows)
         queries.add_predicates(table, source=source)
     else:
+        names = table.column_names[:NAMES_SHOWN] + ["..."] * (table.num_columns > NAMES_SHOWN)
         raise DataError(
-            f"{source} has the columns {', '.join(table.column_names)}; a query set has either "
-            f"id and text, or {', '.join(COLUMNS)}"
+            f"{source} has the columns {', '.join(names)}; "
+            f"a query set has either id and text, or {', '.join(COLUMNS)}"
         )
 
 

@@ -59,7 +59,8 @@ class PredicateTable:
     """Checked predicates, grouped by id; `subscription` makes one into an expression.
 
     Subscription ``i`` has the predicates ``starts[i]`` up to ``starts[i + 1]``; predicate ``p``
-    has the operands ``operand_starts[p]`` up to ``operand_starts[p + 1]``.
+    has ``operand_counts[p]`` operands, from ``operand_starts[p]`` on, among those of its
+    attribute's type.
     """
 
     schema: Schema
@@ -68,7 +69,8 @@ class PredicateTable:
     attributes: Integers
     operators: Integers
     operand_starts: Integers
-    operands: pa.Array
+    operand_counts: Integers
+    operands: dict[Type, pa.Array]
     weights: Integers | None
 
     def __len__(self) -> int:
@@ -84,12 +86,9 @@ class PredicateTable:
     def _predicate(self, row: int) -> Expression:
         attribute = self.schema.attributes[int(self.attributes[row])]
         weight = 0 if self.weights is None else int(self.weights[row])
-        first, beyond = int(self.operand_starts[row]), int(self.operand_starts[row + 1])
-        stored = self.operands.slice(first, beyond - first)
-        constants = tuple(
-            Constant(attribute.type, value)
-            for value in to_values(convert(stored, attribute.type, f"attribute {attribute}"))
-        )
+        first, count = int(self.operand_starts[row]), int(self.operand_counts[row])
+        values = to_values(self.operands[attribute.type].slice(first, count)) if count else ()
+        constants = tuple(Constant(attribute.type, value) for value in values)
         return _expression(attribute, OPERATORS[int(self.operators[row])], constants, weight)
 
 
@@ -126,18 +125,17 @@ def read_predicates(table: pa.Table, schema: Schema, source: str = "table") -> P
     operators = _codes(table, "operator", _SPELLINGS, rows)
     lists = _operands(table["operands"].combine_chunks(), operators, rows)
     weights = _weights(table, source)
-    _check_types(schema, attributes, lists, source)
-
+    operands, operand_starts = _by_type(schema, attributes, lists, rows)
     order, starts = _grouped(rows.ids)
-    operand_starts = np.concatenate(([0], np.cumsum(_lengths(lists)[order])))
     return PredicateTable(
         schema=schema,
         ids=rows.ids.take(pa.array(order[starts[:-1]])),
         starts=starts,
         attributes=attributes[order],
         operators=operators[order],
-        operand_starts=operand_starts,
-        operands=lists.take(pa.array(order)).flatten(),
+        operand_starts=operand_starts[order],
+        operand_counts=_lengths(lists)[order],
+        operands=operands,
         weights=None if weights is None else weights[order],
     )
 
@@ -149,17 +147,19 @@ class _Rows:
     source: str
     ids: pa.Array
 
+    def place(self, row: int) -> str:
+        return f"{self.source} row {row + 1}, subscription {self.ids[row].as_py()!r}"
+
     def error(self, row: int, message: str) -> DataError:
-        return DataError(
-            f"{self.source} row {row + 1}, subscription {self.ids[row].as_py()!r}: {message}"
-        )
+        return DataError(f"{self.place(row)}: {message}")
 
 
 def _ids(ids: pa.Array, source: str) -> pa.Array:
+    ids = to_text(ids, f"{source}: column id")
     if ids.null_count:
         row = int(pc.index(ids.is_null(), True).as_py())
         raise DataError(f"{source} row {row + 1}: the id is missing")
-    return to_text(ids, f"{source}: column id")
+    return ids
 
 
 def _grouped(ids: pa.Array) -> tuple[Integers, Integers]:
@@ -175,19 +175,21 @@ def _grouped(ids: pa.Array) -> tuple[Integers, Integers]:
 
 def _codes(table: pa.Table, column: str, known: dict[str, int], rows: _Rows) -> Integers:
     """A column of names as numbers; the distinct names are looked up once each."""
-    encoded = table[column].combine_chunks()
+    encoded, what = table[column].combine_chunks(), f"{rows.source}: column {column}"
     if not pa.types.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode()
+        encoded = to_text(encoded, what).dictionary_encode()
     folded = {name.lower(): number for name, number in known.items()}
+    names = to_text(encoded.dictionary, what).to_pylist()
     # The last number, -1, is that of a missing name: its index is -1 too.
-    numbers = [folded.get(str(name).lower(), -1) for name in encoded.dictionary.to_pylist()]
-    codes: Integers = np.array([*numbers, -1], dtype=np.int64)[encoded.indices.fill_null(-1)]
+    numbers = [-1 if name is None else folded.get(name.lower(), -1) for name in (*names, None)]
+    indices: Integers = np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1))
+    codes: Integers = np.array(numbers, dtype=np.int64)[indices]
     if (codes < 0).any():
         row = int(np.flatnonzero(codes < 0)[0])
-        name = encoded[row].as_py()
+        name = [*names, None][indices[row]]
         if name is None:
             raise rows.error(row, f"the {column} is missing")
-        raise rows.error(row, f"unknown {column} {name!r}\nhint: {nearest(str(name), known)}")
+        raise rows.error(row, f"unknown {column} {name!r}\nhint: {nearest(name, known)}")
     return codes
 
 
@@ -216,24 +218,42 @@ def _lengths(lists: pa.Array) -> Integers:
     return np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
 
 
-def _check_types(schema: Schema, attributes: Integers, lists: pa.Array, source: str) -> None:
-    """Convert all operands of each type at once, to see that they fit."""
-    operands = lists.flatten()
-    of_operand = np.repeat(attributes, _lengths(lists))
-    by_type: dict[Type, list[int]] = {}
-    for attribute in schema:
-        by_type.setdefault(attribute.type, []).append(attribute.index)
-    for of, indices in by_type.items():
-        mine = operands.filter(pa.array(np.isin(of_operand, indices)))
-        if not len(mine):
+def _by_type(
+    schema: Schema, attributes: Integers, lists: pa.Array, rows: _Rows
+) -> tuple[dict[Type, pa.Array], Integers]:
+    """All operands of each type, converted at once, and where among them each row's begin."""
+    flat, lengths = lists.flatten(), _lengths(lists)
+    starts = np.zeros_like(lengths)
+    operands: dict[Type, pa.Array] = {}
+    for of in dict.fromkeys(attribute.type for attribute in schema):
+        mine = np.array([attribute.type == of for attribute in schema])[attributes]
+        starts[mine] = np.cumsum(lengths[mine]) - lengths[mine]
+        stored = flat.filter(pa.array(np.repeat(mine, lengths)))
+        if not len(stored):
             continue
         try:
-            convert(mine, of, f"{source}: operands")
+            operands[of] = convert(stored, of, "operands")
         except DataError:
-            for index in np.intersect1d(of_operand, indices):  # so that the message names it
-                mine = operands.filter(pa.array(of_operand == index))
-                convert(mine, of, f"{source}: operands of attribute {schema.attributes[index]}")
+            first = _first_misfit(stored, of, starts[mine])
+            row = int(np.flatnonzero(mine)[first])
+            what = f"{rows.place(row)}: attribute {schema.attributes[attributes[row]].name!r}"
+            convert(stored.slice(starts[row], lengths[row]), of, what)  # raises, naming the row
             raise
+    return operands, starts
+
+
+def _first_misfit(stored: pa.Array, of: Type, starts: Integers) -> int:
+    """Which list of operands, of those beginning at ``starts``, first has one that does not fit."""
+    low, high = 0, len(starts)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            convert(stored.slice(starts[low], starts[middle] - starts[low]), of, "operands")
+        except DataError:
+            high = middle
+        else:
+            low = middle
+    return low
 
 
 def _weights(table: pa.Table, source: str) -> Integers | None:

@@ -133,6 +133,10 @@ def check_writable(path: Path) -> None:
         raise DataError(f"{path}: results are written as {', '.join(sorted(_WRITERS))} files")
     if not path.parent.is_dir():
         raise DataError(f"{path} cannot be written: there is no folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise DataError(f"{path} cannot be written: Is a directory")
+    if not os.access(path.parent, os.W_OK):
+        raise DataError(f"{path} cannot be written: Permission denied")
 
 
 def _write_json_lines(table: pa.Table, path: Path) -> None:

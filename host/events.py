@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.gen.arrow import convert, to_values
+from penstock.gen.arrow import convert, to_text, to_values
 from penstock.gen.errors import DataError, nearest
 from penstock.gen.schema import Attribute, Schema, arrow_type
 from penstock.gen.types import Value
@@ -27,7 +27,7 @@ def to_table(events: Any, schema: Schema) -> pa.Table:
     if hasattr(events, "__arrow_c_stream__"):
         try:
             return pa.table(events)
-        except (pa.ArrowException, TypeError) as error:
+        except (pa.ArrowException, TypeError, ValueError) as error:
             raise DataError(f"the events are no table of Arrow values: {error}") from None
     if isinstance(events, list | tuple) and all(isinstance(event, Mapping) for event in events):
         return _from_dicts(events, schema)
@@ -56,7 +56,7 @@ def _from_values(values: list[Any], attribute: Attribute) -> pa.Array:
     is_exact = of.is_decimal and any(isinstance(value, Decimal | int) for value in values)
     try:
         return convert(pa.array(values, arrow_type(of) if is_exact else None), of, what)
-    except (pa.ArrowException, OverflowError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
         raise DataError(f"{what} is {of}: {error}") from None
 
 
@@ -117,7 +117,8 @@ def _from_map(maps: pa.Array, schema: Schema, first: int) -> dict[int, pa.Array]
         if len(doubled):
             at = first + int(events[mine][doubled[0]])
             raise DataError(f"event {at} has attribute {attribute.name!r} twice")
-        values = convert(items.take(pa.array(mine)), attribute.type, f"attribute {attribute}")
+        what = f"attribute {attribute.name!r}"
+        values = convert(items.take(pa.array(mine)), attribute.type, what)
         places = np.full(len(maps), -1)
         places[events[mine]] = np.arange(len(mine))
         columns[index] = values.take(pa.array(places, mask=places < 0))
@@ -126,7 +127,7 @@ def _from_map(maps: pa.Array, schema: Schema, first: int) -> dict[int, pa.Array]
 
 def _indices(keys: pa.Array, events: Integers, schema: Schema, first: int) -> Integers:
     """The attribute index of each key; the distinct keys are looked up once each."""
-    encoded = keys.cast(pa.string()).dictionary_encode()
+    encoded = to_text(keys, "the events' map: its key").dictionary_encode()
     codes: Integers = np.asarray(encoded.indices)
     found: list[int] = []
     for code, name in enumerate(encoded.dictionary.to_pylist()):

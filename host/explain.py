@@ -25,6 +25,8 @@ from penstock.host.events import rows_of, to_table, to_wide
 
 MARKS = {True: "✓", False: "✗", None: "?"}
 WORDS = {True: "holds", False: "does not hold", None: "unknown"}
+REASONS_AT = 50
+"""The column in which the reasons stand; below a condition that reaches beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def _step(node: Expression, event: Mapping[int, Value], schema: Schema) -> Step:
             return Step(word, verdict, children=tuple(_step(c, event, schema) for c in children))
         case Not(child=And() | Or() | Not() as child):
             return Step("NOT", verdict, children=(_step(child, event, schema),))
-        case Always():
+        case Always() | Not(child=Always()):
             return Step(sql(node), verdict)
     leaf = node.child if isinstance(node, Not) else node
     assert not isinstance(leaf, Always | And | Or | Not)
@@ -100,7 +102,8 @@ def _values(leaf: Predicate, event: Mapping[int, Value]) -> str:
 def _lines(step: Step, depth: int) -> list[str]:
     text = f"{'  ' * depth}{MARKS[step.verdict]} {step.text}"
     reason = f"{WORDS[step.verdict]}: {step.values}" if step.values else WORDS[step.verdict]
-    lines = [f"{text:<50}  {reason}"]
+    gap = f"\n{'':<{REASONS_AT}}" if len(text) > REASONS_AT else ""
+    lines = [f"{text:<{REASONS_AT}}{gap}  {reason}"]
     for child in step.children:
         lines += _lines(child, depth + 1)
     return lines

@@ -94,9 +94,9 @@ class Matcher:
         table = to_table(events, self.queries.schema)
         answers = []
         for start in range(0, table.num_rows, BATCH_EVENTS):
+            if progress:
+                progress("matching events", start, table.num_rows)
             batch = to_wide(table.slice(start, BATCH_EVENTS), self.queries.schema, first=start)
             answers.append(answer(batch))
-            if progress:
-                progress("matching events", start + batch.num_rows, table.num_rows)
         index = pa.array(range(table.num_rows), pa.int64())
         return pa.table({"event": index, "matches": pa.chunked_array(answers, of)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import pyarrow as pa
@@ -43,6 +43,7 @@ class ReferenceDevice:
 
     def __init__(self, queries: QuerySet, progress: Progress | None = None) -> None:
         self._schema = queries.schema
+        self._progress = progress
         self._conjunctions: dict[str, tuple[Conjunction, ...]] = {}
         self._bases: dict[str, int] = {}
         for done, subscription in enumerate(queries):
@@ -56,15 +57,13 @@ class ReferenceDevice:
             self._conjunctions[subscription.id] = spread
             self._bases[subscription.id] = subscription.weight
         self._tree = BETree(self._schema, domains=domains_of(self._schema, self._conjunctions))
-        for done, (id, conjunctions) in enumerate(self._conjunctions.items()):
-            if progress and done % PROGRESS_STEP == 0:
-                progress("growing the tree", done, len(queries))
+        for id, conjunctions in self._growing():
             self._tree.insert(id, conjunctions)
 
     @cached_property
     def _ranking_tree(self) -> BEStarTree:
         tree = BEStarTree(self._schema)
-        for id, conjunctions in self._conjunctions.items():
+        for id, conjunctions in self._growing():
             tree.insert(id, conjunctions, base=self._bases[id])
         return tree
 
@@ -78,6 +77,13 @@ class ReferenceDevice:
 
     def close(self) -> None:
         self._conjunctions = {}
+
+    def _growing(self) -> Iterator[tuple[str, tuple[Conjunction, ...]]]:
+        """What goes into a tree, with progress."""
+        for done, item in enumerate(self._conjunctions.items()):
+            if self._progress and done % PROGRESS_STEP == 0:
+                self._progress("growing the tree", done, len(self._conjunctions))
+            yield item
 
     def _events(self, events: pa.RecordBatch) -> list[Event]:
         rows = rows_of(events, self._schema)

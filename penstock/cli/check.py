@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from penstock.cli.inputs import add_queries, read_queries
-from penstock.cli.printing import console, visible
+from penstock.cli.printing import console, counted, print_json, visible
 from penstock.cli.progress import ProgressLine
-from penstock.gen.errors import Problem, QueryError
+from penstock.gen.errors import DataError, Problem, QueryError
 from penstock.gen.queryset import QuerySet
 
 
@@ -28,8 +27,12 @@ def run(arguments: argparse.Namespace) -> int:
             warnings = queries.warnings(progress)
     except QueryError as error:
         problems = error.problems
+    except DataError as error:
+        if not arguments.json:
+            raise
+        problems = (Problem(str(error)),)  # who reads JSON gets an object, whatever is wrong
     if arguments.json:
-        print(json.dumps(_report(queries, problems, warnings), ensure_ascii=False))
+        print_json(_report(queries, problems, warnings))
     else:
         _show(arguments.queries, queries, problems, warnings)
     return 1 if problems else 0
@@ -46,18 +49,14 @@ def _show(
         out.print("warning:", style="bold yellow", end=" ")
         out.print(visible(str(warning)))
     if queries is None:
-        summary = f"{path}: {_count(len(problems), 'problem')}, nothing loaded"
+        summary = f"{path}: {counted(len(problems), 'problem')}, nothing loaded"
     else:
         schema = queries.schema
         summary = (
-            f"{path}: {_count(len(queries), 'subscription')} on stream {schema.stream} "
-            f"({_count(len(schema), 'attribute')}), {_count(len(warnings), 'warning')}"
+            f"{path}: {counted(len(queries), 'subscription')} on stream {schema.stream} "
+            f"({counted(len(schema), 'attribute')}), {counted(len(warnings), 'warning')}"
         )
     out.print(visible(summary))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _report(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.engines import ENGINES
+from penstock.gen.errors import DataError
 from penstock.gen.load import load
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.gen.schema import Schema
@@ -31,6 +32,10 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def read_queries(arguments: argparse.Namespace, progress: Progress) -> QuerySet:
+    """The query set; before the work of reading it, see that the events are there."""
+    events = getattr(arguments, "events", None)
+    if events is not None and not Path(events).exists():
+        raise DataError(f"there is no file {events!r}")
     return load(
         arguments.queries,
         schema=arguments.schema,
@@ -39,5 +44,6 @@ def read_queries(arguments: argparse.Namespace, progress: Progress) -> QuerySet:
     )
 
 
-def read_events(arguments: argparse.Namespace, schema: Schema) -> pa.Table:
+def read_events(arguments: argparse.Namespace, schema: Schema, progress: Progress) -> pa.Table:
+    progress("reading the events", 0, 0)
     return read_table(Path(arguments.events), schema)

@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from penstock.cli import check, generate, match, why
 from penstock.cli.printing import console, visible
@@ -35,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    _print_anything()
     arguments = parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
@@ -53,6 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _give_up_stdout()
         _complain(str(error))
     return 1
+
+
+def _print_anything() -> None:
+    """Write what the terminal's encoding lacks as an escape, not as an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _complain(message: str) -> None:

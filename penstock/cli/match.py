@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.table import Table
+from rich.text import Text
 
 import penstock
 from penstock.cli.inputs import add_engine, add_events, add_queries, read_events, read_queries
-from penstock.cli.printing import console, visible
+from penstock.cli.printing import console, counted, print_json, visible
 from penstock.cli.progress import ProgressLine
 from penstock.gen.tables import check_writable, write_table
 
-ROWS_SHOWN = 20
+EVENTS_SHOWN = 20
+MATCHES_SHOWN = 12
+"""Of each event; both only where a person reads, never in files or JSON."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.output)
     with ProgressLine() as progress:
         queries = read_queries(arguments, progress)
-        events = read_events(arguments, queries.schema)
+        events = read_events(arguments, queries.schema, progress)
         with penstock.open(queries, engine=arguments.engine, progress=progress) as matcher:
             if arguments.top:
                 matches = matcher.top_k(events, arguments.top, progress=progress)
@@ -53,8 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = pc.sum(pc.list_value_length(matches["matches"])).as_py() or 0
     saved = f", saved to {arguments.output}" if arguments.output else ""
     print(
-        f"{len(queries):,} subscriptions, {events.num_rows:,} events, {found:,} matches "
-        f"in {time.perf_counter() - started:.2f} s on engine {arguments.engine}{saved}",
+        f"{counted(len(queries), 'subscription')}, {counted(events.num_rows, 'event')}, "
+        f"{counted(found, 'match', 'es')} in {time.perf_counter() - started:.2f} s "
+        f"on engine {arguments.engine}{saved}",
         file=sys.stderr,
     )
     return 0
@@ -69,18 +71,27 @@ def _positive(text: str) -> int:
 def _print_json(matches: pa.Table) -> None:
     for batch in matches.to_batches(max_chunksize=4096):
         for row in batch.to_pylist():
-            print(json.dumps(row, ensure_ascii=False))
+            print_json(row)
 
 
 def _print_table(matches: pa.Table) -> None:
-    table = Table("event", "matches", box=None, pad_edge=False)
-    for row in matches.slice(0, ROWS_SHOWN).to_pylist():
-        table.add_row(str(row["event"]), ", ".join(_shown(match) for match in row["matches"]))
+    """A line per event; on a terminal broken where it ends, elsewhere left whole."""
     out = console()
-    out.print(table, soft_wrap=False)
-    rest = matches.num_rows - ROWS_SHOWN
+    out.print("event  matches", style="bold")
+    for row in matches.slice(0, EVENTS_SHOWN).to_pylist():
+        text = Text(_listed(row["matches"]))
+        lines = text.wrap(out, max(20, out.width - 7)) if out.is_terminal else [text]
+        shown = "\n       ".join(line.plain.rstrip() for line in lines)
+        out.print(f"{row['event']:<5}  {shown}".rstrip())
+    rest = matches.num_rows - EVENTS_SHOWN
     if rest > 0:
-        out.print(f"... and {rest:,} events more; -o saves all, --json prints all")
+        out.print(f"... and {counted(rest, 'event')} more; -o saves all, --json prints all")
+
+
+def _listed(matches: list[str] | list[dict[str, object]]) -> str:
+    rest = len(matches) - MATCHES_SHOWN
+    more = [f"... and {rest:,} more"] if rest > 0 else []
+    return ", ".join([*(_shown(match) for match in matches[:MATCHES_SHOWN]), *more])
 
 
 def _shown(match: str | dict[str, object]) -> str:

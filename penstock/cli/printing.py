@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import unicodedata
+from typing import Any
 
 from rich.console import Console
 
@@ -19,6 +22,16 @@ class _Console(Console):
 def console(*, stderr: bool = False) -> Console:
     """A console that prints what it is given; styles only where a style is asked for."""
     return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """Print one line of JSON: on a terminal in ASCII, so that no character in it acts on that."""
+    print(json.dumps(value, ensure_ascii=sys.stdout.isatty()))
+
+
+def counted(number: int, noun: str, ending: str = "s") -> str:
+    """``1 event``, ``2,000 events``."""
+    return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
 def visible(text: str, *, keep: str = "\n\t") -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 
 import penstock
 from penstock.cli.inputs import add_events, add_queries, read_events, read_queries
-from penstock.cli.printing import visible
+from penstock.cli.printing import print_json, visible
 from penstock.cli.progress import ProgressLine
 
 
@@ -23,13 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         queries = read_queries(arguments, progress)
-    events = read_events(arguments, queries.schema)
+        events = read_events(arguments, queries.schema, progress)
     try:
         explanation = penstock.explain(queries, events, index=arguments.event, id=arguments.id)
     except IndexError as error:
         raise ValueError(str(error)) from None
     if arguments.json:
-        print(json.dumps(dataclasses.asdict(explanation), ensure_ascii=False))
+        print_json(dataclasses.asdict(explanation))
     else:
         print(visible(str(explanation)))
     return 0

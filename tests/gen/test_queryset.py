@@ -1,0 +1,157 @@
+"""Query sets: subscriptions by id, from text, from nodes or from tables, in order."""
+
+import pyarrow as pa
+import pytest
+
+from penstock import DataError, QueryError, QuerySet, Schema
+from penstock.gen.expr import MAX_WEIGHT, And, Subscription
+
+SCHEMA = Schema.of({"price": "DECIMAL(10,2)", "symbol": "STRING", "n": "INT"}, stream="trades")
+
+
+def predicates(*rows):
+    id, attribute, operator, operands = zip(*rows, strict=True)
+    return pa.table(
+        {"id": id, "attribute": attribute, "operator": operator, "operands": list(operands)}
+    )
+
+
+@pytest.fixture
+def queries():
+    made = QuerySet(SCHEMA)
+    made.add("cheap", "price < 10", weight=3)
+    made.add_predicates(predicates(("t1", "n", "=", [1]), ("t2", "n", ">", [2])))
+    made.add("named", "symbol = 'A' AND n = 1")
+    return made
+
+
+def test_order_is_that_of_adding_whatever_the_form(queries):
+    assert [subscription.id for subscription in queries] == ["cheap", "t1", "t2", "named"]
+    assert len(queries) == 4
+
+
+def test_subscription_is_found_by_its_id(queries):
+    assert queries["cheap"].weight == 3
+    assert isinstance(queries["named"].condition, And)
+    assert queries["t2"] == next(s for s in queries if s.id == "t2")
+    assert "t1" in queries
+    assert "T1" not in queries
+    assert None not in queries
+
+
+def test_ids_are_any_text():
+    queries = QuerySet(SCHEMA)
+    ids = ["", " ", "a\nb", "\u00e9", "[bold]", "x" * 10_000, "\0"]
+    for id in ids:
+        queries.add(id, "n = 1")
+    assert [subscription.id for subscription in queries] == ids
+
+
+def test_removed_subscription_is_gone_and_its_id_is_free(queries):
+    queries.remove("t1")
+    queries.remove("cheap")
+    assert [subscription.id for subscription in queries] == ["t2", "named"]
+    queries.add("t1", "n = 5")
+    assert [subscription.id for subscription in queries] == ["t2", "named", "t1"]
+    queries.add_predicates(predicates(("cheap", "n", "=", [7])))
+    assert queries["cheap"] != queries["t1"]
+
+
+def test_unknown_id_is_a_key_error_with_a_hint(queries):
+    for use in (queries.__getitem__, queries.remove):
+        with pytest.raises(KeyError, match="no subscription 'chep' among 4; did you mean 'cheap'"):
+            use("chep")
+
+
+def test_unknown_id_in_a_large_set_lists_nothing():
+    queries = QuerySet(SCHEMA)
+    for number in range(10_001):
+        queries.insert(Subscription(f"q{number}", And(())))
+    with pytest.raises(KeyError, match=r"no subscription 'q' among 10001\W*$"):
+        queries["q"]
+
+
+def test_text_that_is_wrong_names_subscription_and_place(queries):
+    with pytest.raises(QueryError) as caught:
+        queries.add("typo", "pirce < 10 AND\n  symbl = 'A'")
+    assert {problem.subscription for problem in caught.value.problems} == {"typo"}
+    first = caught.value.problems[0]
+    assert str(first.place) == "<text>:1:1"
+    assert "unknown attribute 'pirce'" in first.message
+    assert "price" in first.hint
+    assert "typo" not in queries
+
+
+def test_id_that_is_taken_is_refused_and_the_first_stays(queries):
+    for id in ("cheap", "t1"):
+        before = queries[id]
+        with pytest.raises(ValueError, match=f"subscription '{id}' is in the set already"):
+            queries.add(id, "n = 9")
+        assert queries[id] == before
+
+
+@pytest.mark.parametrize("weight", [-1, MAX_WEIGHT + 1, 1.5, "3", None])
+def test_weight_must_be_a_whole_number_in_range(queries, weight):
+    with pytest.raises(ValueError, match=rf"from 0 to {MAX_WEIGHT}, not {weight!r}"):
+        queries.add("w", "n = 1", weight=weight)
+    assert "w" not in queries
+
+
+def test_weight_may_be_the_least_and_the_greatest(queries):
+    queries.add("least", "n = 1", weight=0)
+    queries.add("most", "n = 1", weight=MAX_WEIGHT)
+    assert (queries["least"].weight, queries["most"].weight) == (0, MAX_WEIGHT)
+
+
+def test_id_that_is_no_string_is_a_type_error(queries):
+    with pytest.raises(TypeError, match="an id is a string, not 7"):
+        queries.add(7, "n = 1")
+
+
+def test_table_whose_ids_are_taken_adds_nothing(queries):
+    clashing = predicates(("new", "n", "=", [1]), ("t2", "n", "=", [1]))
+    with pytest.raises(DataError, match=r"more\.parquet: subscription 't2' is in the set already"):
+        queries.add_predicates(clashing, source="more.parquet")
+    assert "new" not in queries
+    assert len(queries) == 4
+
+
+def test_several_tables_keep_their_subscriptions_apart(queries):
+    for start in (100, 200, 300):
+        rows = [(f"q{number}", "n", "=", [number]) for number in range(start, start + 3)]
+        queries.add_predicates(predicates(*rows))
+    for number in (100, 102, 200, 301):
+        assert queries[f"q{number}"].condition.right.value == number
+
+
+def test_empty_table_adds_nothing_and_harms_nothing(queries):
+    queries.add_predicates(predicates(("x", "n", "=", [1])).slice(0, 0))
+    queries.add_predicates(predicates(("x", "n", "=", [8])))
+    assert len(queries) == 5
+    assert queries["x"].condition.right.value == 8
+
+
+def test_repr_tells_size_and_stream(queries):
+    assert repr(queries) == "QuerySet(4 subscriptions on trades)"
+
+
+def test_warnings_name_what_always_or_never_matches_and_where(queries):
+    queries.add("never", "n > 5 AND n < 3")
+    queries.add("always", "n = 1 OR n <> 1 OR n IS NULL")
+    queries.add_predicates(predicates(("none", "n", "=", [1]), ("none", "n", "=", [2])))
+    found = queries.warnings()
+    assert [(w.subscription, w.message) for w in found] == [
+        ("never", "can never match"),
+        ("always", "matches every event"),
+        ("none", "can never match"),
+    ]
+    assert [str(w.place) for w in found] == ["<text>:1:1", "<text>:1:1", "None"]
+    assert found[0].place.text == "n > 5 AND n < 3"
+
+
+def test_warnings_report_progress():
+    queries = QuerySet(SCHEMA)
+    queries.add_predicates(predicates(*((f"q{n}", "n", "=", [n]) for n in range(2500))))
+    seen = []
+    assert queries.warnings(lambda *step: seen.append(step)) == []
+    assert seen == [("checking subscriptions", done, 2500) for done in (0, 1000, 2000)]
