@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Protocol
 
 from amaranth import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from penstock.rtl_lib.collector import COUNTER_BITS, Collector
-from penstock.rtl_lib.logic import Logic
-from penstock.rtl_lib.results import index_width, match_layout
-from penstock.rtl_lib.tile import ChainShape, Tile
+from penstock.rtl_lib.results import aligned, chunks_for, match_layout
+from penstock.rtl_lib.shape import Place
+
+
+class AnyTile(Protocol):
+    """A component with the ports of `ChainShape.tile`, which have no types."""
+
+    place: Place
+    i: Any
+    o: Any
+    before: Any
+    results: Any
 
 
 class Chain(wiring.Component):
     """Test events against all tiles' subscriptions; wires never reach past the next tile.
 
-    Latency: ``7 + stages + tiles`` cycles from an event to its matches. Throughput: 1 event per
+    Latency: ``6 + stages + tiles`` cycles from an event to its matches. Throughput: 1 event per
     cycle, as long as events have at most one non-empty chunk each; a further chunk costs a
     cycle.
 
     Parameters
     ----------
-    shape : ChainShape
-        What the tiles agree on.
-    tiles : sequence of (first chunk, Logic)
-        The tiles in order of their chunks.
+    tiles : sequence of AnyTile
+        The tiles in order of their chunks, all of the same shape.
 
     Members
     -------
@@ -38,11 +47,12 @@ class Chain(wiring.Component):
         The collector's counters.
     """
 
-    def __init__(self, shape: ChainShape, tiles: Sequence[tuple[int, Logic]]) -> None:
+    def __init__(self, tiles: Sequence[AnyTile]) -> None:
         if not tiles:
             raise ValueError("a chain needs at least one tile")
-        self.shape = shape
         self.tiles = tuple(tiles)
+        self.shape = shape = tiles[0].place.shape
+        _check_agreement([tile.place for tile in tiles])
         matches = match_layout(shape.chunk_bits, shape.chunk_count, COUNTER_BITS)
         super().__init__(
             {
@@ -59,8 +69,7 @@ class Chain(wiring.Component):
         shape = self.shape
         m.submodules.collector = collector = Collector(shape.chunk_bits, shape.chunk_count)
         events, before = flipped(self.i), None
-        for number, (first_chunk, logic) in enumerate(self.tiles):
-            tile = Tile(shape, logic, first_chunk=first_chunk)
+        for number, tile in enumerate(self.tiles):
             m.submodules[f"tile_{number}"] = tile
             connect(m, events, tile.i)
             if before is None:  # nothing lies before the first tile: markers without end
@@ -80,6 +89,18 @@ class Chain(wiring.Component):
         return m
 
 
+def _check_agreement(places: Sequence[Place]) -> None:
+    """ValueError if two tiles cannot be in one chain."""
+    for number, place in enumerate(places):
+        if place.shape != places[0].shape:
+            raise ValueError(f"tile {number} has another shape than tile 0")
+        if number and place.first_chunk < places[number - 1].chunks.stop:
+            raise ValueError(f"tile {number} starts at chunk {place.first_chunk}, too early")
+    for (one, left), (other, right) in combinations(enumerate(places), 2):
+        if left.base < right.addresses.stop and right.base < left.addresses.stop:
+            raise ValueError(f"tiles {one} and {other} have addresses in common")
+
+
 def chunk_numbers(tile_sizes: Sequence[int], chunk_bits: int) -> tuple[list[int], int]:
     """The first chunk of each tile, and one past the last chunk.
 
@@ -88,8 +109,8 @@ def chunk_numbers(tile_sizes: Sequence[int], chunk_bits: int) -> tuple[list[int]
     """
     firsts, following = [], 0
     for size in tile_sizes:
-        step = 2 ** index_width(-(-size // chunk_bits))
-        first = -(-following // step) * step
+        own_chunks = chunks_for(size, chunk_bits)
+        first = -(-following // aligned(own_chunks)) * aligned(own_chunks)
         firsts.append(first)
-        following = first + -(-size // chunk_bits)
+        following = first + own_chunks
     return firsts, following

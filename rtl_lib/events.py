@@ -16,7 +16,5 @@ def event_layout(code_bits: int, chunk_bits: int, address_bits: int) -> data.Str
     A configuration word takes the place of an event, so that it is exact which events come
     before it and which after.
     """
-    word = data.UnionLayout(
-        {"codes": code_bits, "config": config_layout(chunk_bits, address_bits)}
-    )
+    word = data.UnionLayout({"codes": code_bits, "config": config_layout(chunk_bits, address_bits)})
     return data.StructLayout({"word": word, "is_config": 1})

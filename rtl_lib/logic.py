@@ -8,7 +8,7 @@ that can be changed while events flow, and from AND and OR. Values are named by 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -54,8 +54,14 @@ class Logic:
                     raise ValueError(f"node {index} is a gate without inputs")
                 if max(node.inputs) >= 2 * index or min(node.inputs) < 0:
                     raise ValueError(f"node {index} takes {node.inputs}, which must come before it")
-            elif isinstance(node, InRange) and not 0 <= node.low < (node.high or math.inf):
-                raise ValueError(f"node {index} is an empty range: {node}")
+            elif isinstance(node, InRange):
+                if not 0 <= node.low < (math.inf if node.high is None else node.high):
+                    raise ValueError(f"node {index} is an empty range: {node}")
+            elif not 0 <= node.output < len(self.outputs):
+                raise ValueError(f"node {index} is enabled by output {node.output}, which is none")
+        for literal in self.outputs:
+            if not 0 <= literal < 2 * len(self.nodes):
+                raise ValueError(f"output {literal} is no literal of {len(self.nodes)} nodes")
 
     def compute(self, codes: Sequence[int], enabled: Sequence[bool]) -> tuple[bool, ...]:
         """What each output is for one set of codes and enable bits."""
@@ -81,7 +87,20 @@ class Logic:
             )
         return tuple(depths)
 
+    def used(self) -> Iterator[Node]:
+        """The inputs of all gates and the outputs, each as often as it is used."""
+        for node in self.nodes:
+            for literal in node.inputs if isinstance(node, Gate) else ():
+                yield self.nodes[literal >> 1]
+        for literal in self.outputs:
+            yield self.nodes[literal >> 1]
+
     @property
     def stages(self) -> int:
         """Pipeline stages of one gate each that the outputs need; at least one."""
         return max(1, *self.levels()) if self.nodes else 1
+
+    def require_stages(self, stages: int) -> None:
+        """ValueError if the outputs need more stages."""
+        if stages < self.stages:
+            raise ValueError(f"the logic needs {self.stages} stages, not {stages}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from operator import and_, or_
+from typing import Any
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
@@ -43,15 +44,14 @@ class Network(wiring.Component):
     enabled : In(len(logic.outputs))
         The enable bits, for the codes that came in the cycle before.
     outputs : Out(len(logic.outputs))
-        One bit per output, from registers.
+        One bit per output, from registers; a comparison as an output is made behind them.
     """
 
     def __init__(self, widths: Iterable[int], logic: Logic, *, stages: int | None = None) -> None:
         self.widths = tuple(widths)
         self.logic = logic
         self.stages = logic.stages if stages is None else stages
-        if self.stages < logic.stages:
-            raise ValueError(f"the logic needs {logic.stages} stages, not {self.stages}")
+        logic.require_stages(self.stages)
         if not logic.outputs:
             raise ValueError("a network needs at least one output")
         super().__init__(
@@ -65,24 +65,26 @@ class Network(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ranges = [node for node in self.logic.nodes if isinstance(node, InRange)]
+        ranges = [node for node in self.logic.used() if isinstance(node, InRange)]
         m.submodules.predecoder = predecoder = Predecoder(self.widths, ranges)
         m.d.comb += [predecoder.codes.eq(self.codes), predecoder.enable.eq(self.enable)]
-        stages = _Stages(self, m, predecoder)
+        stages = _Stages(self, predecoder)
         for index in range(len(self.logic.nodes)):
             stages.place(index)
         m.d.comb += self.outputs.eq(
             Cat(*(stages.literal(out, self.stages) for out in self.logic.outputs))
         )
+        with m.If(self.enable):
+            m.d.sync += stages.updates
         return m
 
 
 class _Stages:
     """Where each value is made, and the registers that keep it for later stages."""
 
-    def __init__(self, network: Network, m: Module, predecoder: Predecoder) -> None:
+    def __init__(self, network: Network, predecoder: Predecoder) -> None:
         self.network = network
-        self.m = m
+        self.updates: list[Any] = []
         self.predecoder = predecoder
         self.levels = network.logic.levels()
         self.kept: dict[object, list[Value]] = {
@@ -119,6 +121,5 @@ class _Stages:
 
     def register(self, value: Value, name: str) -> Signal:
         held = Signal(name=name, reset_less=True)
-        with self.m.If(self.network.enable):
-            self.m.d.sync += held.eq(value)
+        self.updates.append(held.eq(value))
         return held

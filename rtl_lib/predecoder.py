@@ -70,6 +70,7 @@ class Predecoder(wiring.Component):
     def __init__(self, widths: Sequence[int], ranges: Iterable[InRange]) -> None:
         self.widths = tuple(widths)
         uses = Counter((r.field, bound) for r in ranges for bound in bounds_of(r))
+        self._asked = frozenset(uses)
         self._wires: dict[Wire, int] = {}
         for (field, bound), count in sorted(uses.items()):
             width = self.widths[field]
@@ -100,6 +101,9 @@ class Predecoder(wiring.Component):
         return value
 
     def _at_least(self, wire: Callable[[int], Value], field: int, bound: int) -> Value:
+        if (field, bound) not in self._asked:
+            raise ValueError(f"bound {bound} of field {field} was not asked for")
+
         def reaches(part: str, of: int) -> Value:
             if of <= 0:
                 return Const(1)
@@ -121,14 +125,15 @@ class Predecoder(wiring.Component):
         for width in self.widths:
             codes.append(self.codes[offset : offset + width])
             offset += width
-        registers = []
+        registers, updates = [], []
         for field, part, bound in self._wires:
             low = low_bits(self.widths[field])
             bits = {"high": codes[field][low:], "low": codes[field][:low], "whole": codes[field]}
             wire = Signal(name=f"f{field}_{part}_{bound}", reset_less=True)
             registers.append(wire)
-            with m.If(self.enable):
-                m.d.sync += wire.eq(_at_least(bits[part], bound))
+            updates.append(wire.eq(_at_least(bits[part], bound)))
+        with m.If(self.enable):
+            m.d.sync += updates
         m.d.comb += self.wires.eq(Cat(*registers))
         return m
 

@@ -9,7 +9,7 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from penstock.rtl_lib.results import index_width, result_layout
+from penstock.rtl_lib.results import check_chunks, chunks_for, index_width, result_layout
 from penstock.rtl_lib.skid_buffer import SkidBuffer
 
 
@@ -26,7 +26,8 @@ class Serialiser(wiring.Component):
     chunk_bits : int
         Bits per chunk; the last chunk is filled with zeros.
     chunk_count, first_chunk : int
-        How many chunks the whole circuit has, and the number of this serialiser's first.
+        How many chunks the whole circuit has, and the number of this serialiser's first: a
+        multiple of its own number of chunks, rounded up to a power of two.
 
     Members
     -------
@@ -44,13 +45,9 @@ class Serialiser(wiring.Component):
         self, hit_count: int, *, chunk_bits: int, chunk_count: int, first_chunk: int = 0
     ) -> None:
         self.chunk_bits = chunk_bits
-        self.own_chunks = -(-hit_count // chunk_bits)
+        check_chunks(hit_count, chunk_bits, chunk_count, first_chunk)
+        self.own_chunks = chunks_for(hit_count, chunk_bits)
         self.first_chunk = first_chunk
-        if first_chunk + self.own_chunks > chunk_count:
-            raise ValueError(
-                f"chunks {first_chunk} to {first_chunk + self.own_chunks - 1} do not exist "
-                f"among {chunk_count}"
-            )
         self.layout = result_layout(chunk_bits, chunk_count)
         super().__init__(
             {
@@ -144,9 +141,7 @@ def _data(width: int, name: str) -> Signal:
 
 def _lowest(flags: Value) -> Value:
     """Only the lowest flag that is set."""
-    return Cat(
-        flag & ~flags[:index].any() if index else flag for index, flag in enumerate(flags)
-    )
+    return Cat(flag & ~flags[:index].any() if index else flag for index, flag in enumerate(flags))
 
 
 def _index(flags: Value) -> Value:

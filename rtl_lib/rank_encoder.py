@@ -1,0 +1,136 @@
+"""Values into ranks among sorted thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from penstock.rtl_lib.lookup import Lookup
+
+
+class RankEncoder(wiring.Component):
+    """Count how many thresholds a value reaches, by binary search.
+
+    There is a memory per level of the search: level ``k`` holds ``2**k`` thresholds. Levels of
+    hundreds of thresholds become block RAM, short ones LUT RAM or registers.
+
+    Thresholds have positions from 1 to ``2**rank_bits - 1`` in ascending order: rank ``n``
+    begins at the one in position ``n``. Positions above the last threshold are empty, and no
+    value reaches an empty one.
+
+    Latency: ``2 * rank_bits`` cycles in which ``enable`` is high. Throughput: 1 value, or 1 new
+    threshold, per such cycle. Values that came before a new threshold do not see it, values that
+    come after it do. While thresholds are out of order, ranks are not defined.
+
+    Parameters
+    ----------
+    width : int
+        Bits per value, unsigned.
+    rank_bits : int
+        Bits per rank.
+    thresholds : sequence of int
+        Those the circuit starts with, in ascending order.
+
+    Members
+    -------
+    enable : In(1)
+        Whether all stages move on in this cycle.
+    value : In(width)
+        The value to rank or, with ``writes`` high, a threshold.
+    writes : In(1)
+        Whether this cycle replaces the threshold at ``position`` and has no value to rank.
+    position : In(rank_bits)
+        The position to write; none is 0.
+    exists : In(1)
+        Whether the position gets a threshold; else it becomes empty.
+    rank : Out(rank_bits)
+        How many thresholds the value reaches, from registers.
+    """
+
+    def __init__(self, width: int, rank_bits: int, thresholds: Sequence[int] = ()) -> None:
+        if width < 1 or rank_bits < 1:
+            raise ValueError(f"values and ranks have at least one bit, not {width}, {rank_bits}")
+        if len(thresholds) >= 2**rank_bits:
+            raise ValueError(
+                f"ranks of {rank_bits} bits have up to {2**rank_bits - 1} thresholds, "
+                f"not {len(thresholds)}"
+            )
+        if list(thresholds) != sorted(thresholds):
+            raise ValueError("thresholds must be in ascending order")
+        if thresholds and not 0 <= thresholds[0] <= thresholds[-1] < 2**width:
+            raise ValueError(f"thresholds must fit into {width} bits")
+        self.width = width
+        self.rank_bits = rank_bits
+        self.thresholds = tuple(thresholds)
+        super().__init__(
+            {
+                "enable": In(1),
+                "value": In(width),
+                "writes": In(1),
+                "position": In(rank_bits),
+                "exists": In(1),
+                "rank": Out(rank_bits),
+            }
+        )
+
+    @property
+    def latency_cycles(self) -> int:
+        return 2 * self.rank_bits
+
+    def compute(self, value: int) -> int:
+        """The rank of a value among the thresholds the circuit starts with."""
+        return sum(threshold <= value for threshold in self.thresholds)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # The bits of the rank that are found so far, from the highest down; of a threshold, the
+        # whole position.
+        item = data.StructLayout(
+            {"value": self.width, "rank": self.rank_bits, "exists": 1, "writes": 1}
+        )
+        here = Signal(item)
+        m.d.comb += [
+            here.value.eq(self.value),
+            here.exists.eq(self.exists),
+            here.writes.eq(self.writes),
+        ]
+        with m.If(self.writes):
+            m.d.comb += here.rank.eq(self.position)
+        for level in range(self.rank_bits):
+            bit = self.rank_bits - 1 - level
+            looked_up = Signal(item, name=f"looked_up_{level}", reset_less=True)
+            decided = Signal(item, name=f"decided_{level}", reset_less=True)
+            m.submodules[f"level_{level}"] = thresholds = self._thresholds(level)
+            searched = here.rank[bit + 1 :]
+            m.d.comb += [
+                thresholds.enable.eq(self.enable),
+                # What is left of the position names the level: a one and then zeros.
+                thresholds.writes.eq(here.writes & (here.rank[: bit + 1] == 1 << bit)),
+                thresholds.address.eq(searched),
+                thresholds.write_address.eq(searched),
+                thresholds.write_row.value.eq(here.value),
+                thresholds.write_row.exists.eq(here.exists),
+            ]
+            row = thresholds.row
+            reaches = row.exists & (looked_up.value >= row.value)
+            with m.If(self.enable):
+                m.d.sync += [looked_up.eq(here), decided.eq(looked_up)]
+                with m.If(~looked_up.writes):
+                    m.d.sync += decided.rank[bit].eq(reaches)
+            here = decided
+        m.d.comb += self.rank.eq(here.rank)
+        return m
+
+    def _thresholds(self, level: int) -> Lookup:
+        """The thresholds that halve what the levels before have left."""
+        step = 2 ** (self.rank_bits - 1 - level)
+        positions = range(step, 2**self.rank_bits, 2 * step)
+        rows = [
+            {"value": self.thresholds[position - 1], "exists": 1}
+            for position in positions
+            if position <= len(self.thresholds)
+        ]
+        return Lookup(data.StructLayout({"value": self.width, "exists": 1}), 2**level, rows)
