@@ -5,7 +5,7 @@ STAMP := .venv/.set-up
 # Java and C++ as set-up found or installed them, then the tools of .venv by name.
 IN_VENV := . .venv/env.sh && export PATH="$(CURDIR)/.venv/bin:$$PATH" &&
 
-.PHONY: help setup run test lint format fuzz verify bench lock dist clean
+.PHONY: help setup run sim test lint format fuzz verify bench lock dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,11 @@ $(STAMP): requirements.lock requirements-java.lock requirements-cxx.lock pyproje
 run: setup ## check the example rules and match the example events
 	@$(IN_VENV) penstock check examples/trades/rules.sql
 	@$(IN_VENV) penstock match examples/trades/rules.sql examples/trades/events.csv --engine reference
+
+sim: setup ## compile the example, simulate it and check it against the reference
+	@$(IN_VENV) penstock explain examples/trades/rules.sql
+	@$(IN_VENV) penstock build examples/trades/rules.sql -o build/trades --area
+	@$(IN_VENV) penstock match examples/trades/rules.sql examples/trades/events.csv --engine simulated
 
 test: setup ## run the tests, without the slow ones
 	@$(IN_VENV) HYPOTHESIS_PROFILE=ci pytest $(ARGS)

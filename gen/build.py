@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.gen.errors import DeviceError
+from penstock.gen.explain import plan_svg, plan_text
 from penstock.gen.lower.circuit import circuit_of
-from penstock.gen.lower.verilog import verilog_of
+from penstock.gen.lower.verilog import TOP, verilog_of, yosys
 from penstock.gen.manifest import Manifest, manifest_of, to_json
 from penstock.gen.passes import plan_of
 from penstock.gen.plan import Plan
 from penstock.gen.queryset import Progress, QuerySet
+
+COUNTED_CELLS = ("LUT4", "CCU2C", "TRELLIS_FF", "DP16KD", "TRELLIS_DPR16X4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,33 @@ def build(queries: QuerySet, progress: Progress | None = None) -> Build:
 
 
 def write(built: Build, folder: Path) -> None:
-    """Write ``circuit.v`` and ``manifest.json``."""
+    """Write ``circuit.v``, ``manifest.json``, and the plan as ``plan.txt`` and ``plan.svg``."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "circuit.v").write_text(built.circuit, encoding="utf-8")
-    (folder / "manifest.json").write_text(to_json(built.manifest) + "\n", encoding="utf-8")
+    texts = {
+        "circuit.v": built.circuit,
+        "manifest.json": to_json(built.manifest) + "\n",
+        "plan.txt": plan_text(built.plan) + "\n",
+        "plan.svg": plan_svg(built.plan),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def area(circuit: str, progress: Progress | None = None) -> dict[str, int]:
+    """How many cells of each kind an ECP5 needs for a circuit, by Yosys."""
+    if progress:
+        progress("counting gates with Yosys", 0, 0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "top.v").write_text(circuit, encoding="utf-8")
+        script = (
+            f"read_verilog top.v; synth_ecp5 -nowidelut -top {TOP}; tee -o cells.json stat -json"
+        )
+        done = subprocess.run(
+            [yosys(), "-q", "-p", script], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise DeviceError(f"Yosys failed on the circuit:\n{done.stderr.strip()[-2000:]}")
+        found = json.loads((folder / "cells.json").read_text(encoding="utf-8"))
+    cells = found["design"]["num_cells_by_type"]
+    return {cell: int(cells[cell]) for cell in COUNTED_CELLS if cell in cells}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ def _field_from_json(field: dict[str, Any], schema: Schema) -> Field:
     cuts, codes = tuple(field["cuts"]), tuple(field["codes"])
     if len(codes) != len(cuts) + 1 or not all(type(cut) is kind for cut in cuts):
         raise ValueError(f"the cuts of {attribute} do not fit its codes or its type")
-    if any(not first < second for first, second in zip(cuts, cuts[1:], strict=False)):
+    if any(not first < second for first, second in pairwise(cuts)):
         raise ValueError(f"the cuts of {attribute} are out of order")
     if not all(type(code) is int and 0 <= code <= len(codes) for code in codes):
         raise ValueError(f"a code of {attribute} is out of range")

@@ -7,6 +7,7 @@ step; it is then lowered to a circuit and described to the host by a manifest.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from penstock.gen.normal import Normal, Pair, Test
@@ -42,7 +43,7 @@ class Entry:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CodeField:
     """An attribute's value as a small number: which stretch between two cuts it lies in.
 
@@ -58,7 +59,7 @@ class CodeField:
     def name(self) -> str:
         return self.attribute.name
 
-    @property
+    @cached_property
     def highest(self) -> int:
         """The greatest code."""
         return max(self.codes)

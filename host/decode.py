@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -46,12 +45,3 @@ class Decoder:
         offsets = np.searchsorted(events, np.arange(count + 1)).astype(np.int32)
         ids = self.ids.take(pa.array(ranks))
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), ids).cast(MATCHES)
-
-
-def ranks_of(decoder: Decoder, residuals: Mapping[str, object]) -> dict[int, object]:
-    """What is known of some ids, by their place."""
-    return {
-        place: residuals[id]
-        for place, id in enumerate(decoder.ids.to_pylist())
-        if id in residuals
-    }

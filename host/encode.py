@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.gen.arrow import to_values
 from penstock.gen.casting import cast
 from penstock.gen.manifest import Manifest
 from penstock.gen.plan import RELATIONS, CodeField, PairField
-from penstock.gen.schema import arrow_type
 from penstock.gen.types import Type
 from penstock.host.keys import keys_of
 
@@ -88,22 +88,20 @@ class _PairColumn:
 
     def codes(self, events: pa.RecordBatch) -> Words:
         field = self._field
-        sides = [_column(events, side.name) for side in (field.left, field.right)]
+        left, right = (_column(events, side.name) for side in (field.left, field.right))
         absent = [
             np.ones(events.num_rows, bool) if side is None else np.asarray(side.is_null())
-            for side in sides
+            for side in (left, right)
         ]
         codes = np.full(events.num_rows, RELATIONS.index("both absent"), dtype=np.uint32)
         codes[absent[0] != absent[1]] = RELATIONS.index("one absent")
         present = ~(absent[0] | absent[1])
-        if present.any():
+        if left is not None and right is not None and present.any():
             mask = pa.array(present)
-            left, right = (
-                _cast_keys(side.filter(mask), attribute.type, field.common)
-                for side, attribute in zip(sides, (field.left, field.right), strict=True)
-            )
-            below = np.where(left < right, RELATIONS.index("<"), RELATIONS.index("="))
-            codes[present] = np.where(left > right, RELATIONS.index(">"), below)
+            first = _cast_keys(left.filter(mask), field.left.type, field.common)
+            second = _cast_keys(right.filter(mask), field.right.type, field.common)
+            below = np.where(first < second, RELATIONS.index("<"), RELATIONS.index("="))
+            codes[present] = np.where(first > second, RELATIONS.index(">"), below)
         return codes
 
 
@@ -111,19 +109,10 @@ def _cast_keys(column: pa.Array, source: Type, common: Type) -> npt.NDArray[Any]
     """The keys that values have in the type in which they are compared."""
     if source == common or (source.is_integral and common.is_integral):
         return keys_of(column, source)
-    values = (common.key(cast(v, source, common)) for v in _values(column))
-    return np.fromiter(values, dtype=object, count=len(column))
-
-
-def _values(column: pa.Array) -> list[Any]:
-    from penstock.gen.arrow import to_values
-
-    return to_values(column)
+    values = [common.key(cast(v, source, common)) for v in to_values(column) if v is not None]
+    return np.array(values, dtype=object)
 
 
 def _column(events: pa.RecordBatch, name: str) -> pa.Array | None:
     index = events.schema.get_field_index(name)
     return None if index < 0 else events.column(index)
-
-
-__all__ = ["Encoder", "arrow_type"]

@@ -40,6 +40,7 @@ def _float_keys(column: pa.Array, of: Type) -> Integers:
     bits = values.view(np.int64 if wide else np.int32).astype(np.int64)
     lowest = np.int64(-(2**63)) if wide else np.int64(-(2**31))
     keys: Integers = np.where(bits < 0, lowest - bits, bits)
+    assert of.highest is not None
     keys[np.isnan(values)] = of.highest
     return keys
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from penstock.gen.errors import DeviceError
 from penstock.gen.queryset import Progress, QuerySet
@@ -22,16 +23,38 @@ def _reference(queries: QuerySet, progress: Progress | None) -> Device:
     return ReferenceDevice(queries, progress)
 
 
+def _simulated(queries: QuerySet, progress: Progress | None, waves: Path | None = None) -> Device:
+    try:
+        from penstock.sim.simulated.device import SimulatedDevice
+    except ModuleNotFoundError as error:
+        raise DeviceError(
+            f"the simulated engine needs {error.name}: pip install 'penstock[circuit]'"
+        ) from None
+    return SimulatedDevice(queries, progress, waves=waves)
+
+
 ENGINES: dict[str, Callable[[QuerySet, Progress | None], Device]] = {
     "reference": _reference,  # BE-Tree, the model that everything is verified against
     "oracle": _oracle,  # every condition on every event: the definition
+    "simulated": _simulated,  # the circuit, cycle by cycle
 }
 
 
 def open(
-    queries: QuerySet, *, engine: str = "reference", progress: Progress | None = None
+    queries: QuerySet,
+    *,
+    engine: str = "reference",
+    waves: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Matcher:
-    """Open a query set on an engine; close the matcher, or use it in a ``with`` block."""
+    """Open a query set on an engine; close the matcher, or use it in a ``with`` block.
+
+    The simulated engine records every signal to the VCD file ``waves``, if one is named.
+    """
     if engine not in ENGINES:
         raise DeviceError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
-    return Matcher(queries, ENGINES[engine](queries, progress))
+    if waves is None:
+        return Matcher(queries, ENGINES[engine](queries, progress))
+    if engine != "simulated":
+        raise DeviceError(f"engine {engine!r} has no signals to record; use engine='simulated'")
+    return Matcher(queries, _simulated(queries, progress, Path(waves)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from penstock.gen.plan import CHUNK_BITS, CodeField, Field, Gate, Plan
 from penstock.gen.render import normal_text
@@ -64,11 +65,9 @@ def _tiles(plan: Plan) -> str:
     lines: list[str] = []
     shown = 0
     for number, tile in enumerate(plan.tiles):
-        chunks = -(-len(tile.entries) // CHUNK_BITS)
-        last = tile.first_chunk + chunks - 1
-        lines.append(
-            f"tile {number}: {len(tile.entries):,} subscriptions, chunks {tile.first_chunk} to {last}"
-        )
+        first, count = tile.first_chunk, len(tile.entries)
+        last = first + -(-count // CHUNK_BITS) - 1
+        lines.append(f"tile {number}: {count:,} subscriptions, chunks {first} to {last}")
         for index in tile.entries[: max(0, ENTRIES_SHOWN - shown)]:
             entry = plan.entries[index]
             mark = " (narrowed down)" if entry.residual is not None else ""
@@ -110,7 +109,7 @@ def _rest(count: int, indent: str = "") -> list[str]:
     return [f"{indent}... and {count:,} more"] if count > 0 else []
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

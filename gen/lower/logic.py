@@ -97,7 +97,8 @@ class _Builder:
         total = sum(self.wires[item >> 1] for item in items)
         is_chain = total <= LONGEST_CHAIN * (GATE_WIRES - 1)
         while len(items) > 1:
-            gate, room = [], GATE_WIRES
+            gate: list[int] = []
+            room = GATE_WIRES
             while items and (len(gate) < 2 or self.wires[items[0] >> 1] <= room):
                 room -= self.wires[items[0] >> 1]
                 gate.append(items.pop(0))
@@ -135,9 +136,7 @@ class _Builder:
                 if bound == 1 or self.bound_uses[part.field, bound] >= SHARED_USES:
                     wires.add((part.field, bound))
                 else:
-                    wires.update(
-                        parts_of(part.field, self.plan.fields[part.field].width, bound)
-                    )
+                    wires.update(parts_of(part.field, self.plan.fields[part.field].width, bound))
         return len(wires)
 
 

@@ -34,7 +34,9 @@ def _weaken(node: Normal, reasons: dict[str, None]) -> Normal:
             return Test(attribute, values)
         case Pattern(attribute, pattern, escape, negated):
             reasons[f"LIKE {pattern!r} is more than a prefix"] = None
-            return Test(attribute, present(attribute.type) if negated else _beginning(pattern, escape))
+            if negated:
+                return Test(attribute, present(attribute.type))
+            return Test(attribute, _beginning(pattern, escape))
         case Pair(left, op, right, common):
             bits = common.key_bits
             if bits is not None and bits <= WIDEST_PAIR_BITS:

@@ -11,11 +11,18 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from penstock.cli import check, generate, match, why
+from penstock.cli import build, check, explain, generate, match, why
 from penstock.cli.printing import console, visible
 from penstock.gen.errors import PenstockError
 
-COMMANDS = {"check": check, "match": match, "why": why, "generate": generate}
+COMMANDS = {
+    "check": check,
+    "match": match,
+    "why": why,
+    "explain": explain,
+    "build": build,
+    "generate": generate,
+}
 
 
 def parser() -> argparse.ArgumentParser:

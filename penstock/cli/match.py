@@ -30,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, help="save to a .parquet, .arrow or .jsonl file"
     )
+    parser.add_argument(
+        "--waves", type=Path, metavar="FILE", help="record the simulated circuit's signals as VCD"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object per event")
 
 
@@ -40,7 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         queries = read_queries(arguments, progress)
         events = read_events(arguments, queries.schema, progress)
-        with penstock.open(queries, engine=arguments.engine, progress=progress) as matcher:
+        with penstock.open(
+            queries, engine=arguments.engine, waves=arguments.waves, progress=progress
+        ) as matcher:
             if arguments.top:
                 matches = matcher.top_k(events, arguments.top, progress=progress)
             else:

@@ -85,7 +85,8 @@ def _compile(
         {**os.environ, "VERILATOR_ROOT": str(root)},
     )  # fmt: skip
     shutil.copy(HARNESS, work)
-    support = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] if waves else [])]
+    support = ["verilated.cpp", "verilated_threads.cpp"]
+    support += ["verilated_vcd_c.cpp"] if waves else []
     sources = [*sorted(work.glob("*.cpp")), *(root / "include" / name for name in support)]
     flags = ["-std=c++17", "-O1", "-fPIC", f"-I{root / 'include'}", f"-I{work}"]
     flags += [f"-I{root / 'include' / 'vltstd'}", f'-DDIGEST="{digest}"']

@@ -103,9 +103,7 @@ class _Circuit:
             "IDLE_LIMIT": IDLE_LIMIT_CYCLES,
         }
         digest = built.manifest.digest
-        path = compiled(
-            built.circuit, digest, defines, waves=waves is not None, progress=progress
-        )
+        path = compiled(built.circuit, digest, defines, waves=waves is not None, progress=progress)
         self._library = library = ctypes.CDLL(str(path))
         library.penstock_digest.restype = ctypes.c_char_p
         if library.penstock_digest().decode() != digest:

@@ -1,0 +1,26 @@
+"""Show the plan of a query set: what is shared, how it is encoded, what runs where."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from penstock.cli.inputs import add_queries, read_queries
+from penstock.cli.printing import visible
+from penstock.cli.progress import ProgressLine
+from penstock.gen.explain import plan_svg, plan_text
+from penstock.gen.passes import plan_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_queries(parser)
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan as a picture")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with ProgressLine() as progress:
+        plan = plan_of(read_queries(arguments, progress), progress)
+    print(visible(plan_text(plan)))
+    if arguments.svg:
+        arguments.svg.write_text(plan_svg(plan), encoding="utf-8")
+    return 0
