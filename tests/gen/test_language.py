@@ -1,6 +1,6 @@
 """Statements, quoting and size: what a query file may look like, and how large it may be."""
 
-import time
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
@@ -183,40 +183,27 @@ def everything(text: str) -> None:
     assert sql(condition)
 
 
-def seconds(work: Callable[[str], object], text: str, runs: int = 1) -> float:
-    """Processor time, the least of some runs: what the machine's other users leave alone."""
-    samples = []
-    for _ in range(runs):
-        start = time.process_time()
+def calls(work: Callable[[str], object], text: str) -> int:
+    """How many calls the work makes: the same on every machine, unlike its time."""
+    count = 0
+
+    def profile(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
         work(text)
-        samples.append(time.process_time() - start)
-    return min(samples)
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-def test_a_chain_of_many_predicates_takes_time_by_its_length_not_by_the_square(chain: str) -> None:
+def test_a_chain_of_many_predicates_costs_by_its_length_not_by_the_square(chain: str) -> None:
     short, long = CHAINS[chain](LONG // 10), CHAINS[chain](LONG)
     # Ten times as long; the square would be a hundred.
-    assert seconds(everything, long) < 50 * seconds(everything, short, runs=2)
-
-
-@pytest.mark.parametrize("line_end", ["\n", ""], ids=["many lines", "one line"])
-def test_a_file_takes_time_by_its_length_not_by_the_square(line_end: str) -> None:
-    def file(count: int) -> str:
-        lines = (f"CREATE SUBSCRIPTION q{i} ON s WHERE a = {i} OR a > 5;" for i in range(count))
-        return line_end.join(["CREATE STREAM s (a INT);", *lines])
-
-    # Twenty times as long; the square would be four hundred.
-    assert seconds(subscriptions, file(6_000)) < 100 * seconds(subscriptions, file(300), runs=3)
-
-
-def test_what_stands_before_a_subscription_costs_it_nothing() -> None:
-    comment = f"/*{'x' * 8_000_000}*/"
-    stream = "CREATE STREAM s (a INT);"
-    lines = "".join(f"CREATE SUBSCRIPTION q{i} ON s WHERE a = {i};\n" for i in range(1000))
-    alone = seconds(subscriptions, stream + lines, runs=3)
-    before = seconds(subscriptions, stream + comment, runs=3)
-    assert seconds(subscriptions, stream + comment + lines, runs=3) < before + 4 * alone
+    assert calls(everything, long) < 20 * calls(everything, short)
 
 
 NESTED: dict[str, Callable[[int], str]] = {
