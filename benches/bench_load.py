@@ -48,6 +48,15 @@ def write_texts(table: Path, count: int) -> Path:
     return path
 
 
+def write_sql(texts: Path, schema: Path) -> Path:
+    """The same subscriptions as a query file."""
+    rows = pyarrow.parquet.read_table(texts).to_pylist()
+    lines = (f"CREATE SUBSCRIPTION {row['id']} ON events WHERE {row['text']};" for row in rows)
+    path = texts.with_suffix(".sql")
+    path.write_text("\n".join([schema.read_text().rstrip(";\n") + ";", *lines]))
+    return path
+
+
 def measure(what: str, path: Path, count: int, *, target: float | None, repeats: int) -> Figure:
     def load() -> None:
         assert len(penstock.load(path)) == count
@@ -71,6 +80,16 @@ def main() -> None:
             measure("predicates", table, EXPRESSIONS, target=TARGET_SECONDS, repeats=5),
             measure("text", texts[10_000], 10_000, target=None, repeats=3),
             measure("text", texts[100_000], 100_000, target=None, repeats=1),
+            *(
+                measure(
+                    "query file",
+                    write_sql(texts[n], folder / "schema.sql"),
+                    n,
+                    target=None,
+                    repeats=1,
+                )
+                for n in (10_000, 100_000)
+            ),
         ]
     question = "How long does it take to load 1M expressions, as predicates and as text?"
     report("load", question, figures)

@@ -7,10 +7,13 @@ many of them: one bad subscription does not hide the others.
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 NAMES_SHOWN = 8
+LINE_SHOWN = 120
+"""How much of a long line is shown to either side of the place."""
 
 
 class PenstockError(Exception):
@@ -34,31 +37,48 @@ class Place:
     column: int
     length: int
     text: str
-    """The whole source line, for showing."""
+    """The source line, for showing; of a long one the part around the place."""
+    skipped: int = 0
+    """How many characters of the line are left out before ``text``."""
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line}:{self.column}"
 
     def underlined(self) -> str:
         """The source line with the stretch marked below it."""
-        before = self.text[: self.column - 1]
-        padding = "".join("\t" if character == "\t" else " " for character in before)
-        room = max(1, len(self.text) - len(before))
-        return f"  {self.text}\n  {padding}{'^' * max(1, min(self.length, room))}"
+        start = self.column - 1 - self.skipped
+        padding = "".join(_blank(character) for character in self.text[:start])
+        marked = self.text[start : start + self.length]
+        width = sum(len(_blank(character)) for character in marked)
+        return f"  {self.text}\n  {padding}{'^' * max(1, width)}"
 
 
-def place_at(source: str, text: str, start: int, stop: int) -> Place:
-    """The place of ``text[start:stop]``; ``source`` names the text."""
+def _blank(character: str) -> str:
+    """What takes as much room as the character on a line of its own."""
+    if character == "\t":
+        return "\t"
+    if unicodedata.combining(character):
+        return ""
+    return "  " if unicodedata.east_asian_width(character) in "WF" else " "
+
+
+def place_at(source: str, text: str, start: int, stop: int, line: int | None = None) -> Place:
+    """The place of ``text[start:stop]``; ``source`` names the text.
+
+    ``line`` is the number of the line, for callers that know it; it is counted otherwise.
+    """
     start = min(max(start, 0), len(text))
     line_start = text.rfind("\n", 0, start) + 1
     line_stop = text.find("\n", start)
-    shown = text[line_start : len(text) if line_stop < 0 else line_stop].rstrip("\r")
+    line_stop = len(text) if line_stop < 0 else line_stop
+    first = max(line_start, start - LINE_SHOWN)
     return Place(
         source=source,
-        line=text.count("\n", 0, start) + 1,
+        line=text.count("\n", 0, start) + 1 if line is None else line,
         column=start - line_start + 1,
         length=max(1, stop - start),
-        text=shown,
+        text=text[first : min(line_stop, start + LINE_SHOWN)].rstrip("\r"),
+        skipped=first - line_start,
     )
 
 

@@ -70,6 +70,7 @@ TEMPORAL = [
     "dt < TIMESTAMP '2024-01-04 00:00:00.000001'", "ts > DATE '2024-01-04'",
 ]  # fmt: skip
 LOGIC = [
+    "x = TRY_CAST('a' AS INT)", "x <=> TRY_CAST('300' AS TINYINT)", "x = TRY_CAST('5' AS INT)",
     "NULL", "x = NULL", "x <=> NULL", "x IN (NULL)", "x NOT IN (1, NULL)", "NULL IN (1, 2)",
     "1 IN (1, NULL)", "x BETWEEN NULL AND 3", "x NOT BETWEEN 3 AND NULL", "NOT x IS NULL",
     "NOT x = 5 AND b", "NOT x = 5 OR b", "NOT (b) = b", "b < TRUE", "b BETWEEN FALSE AND TRUE",
@@ -78,6 +79,8 @@ LOGIC = [
     "f = dbl", "f < CAST('NaN' AS DOUBLE)", "dbl >= CAST('NaN' AS FLOAT)", "f = -0.0D",
 ]  # fmt: skip
 REFUSED_BY_BOTH = [
+    "l = 1.9L", "l = 1e5L", "x IN (1,)", "x = INT '5'",
+    "dbl = DOUBLE 'NaN'", "x = CAST('5' AS INT FORMAT 'x')",
     "x BETWEEN SYMMETRIC 1 AND 2", "x = TRUE", "b = 1", "x IS TRUE", "dt = 19726", "x IN ()",
     "x NOT BETWEEN 1 AND 2 = TRUE", "b = x > 3", "x = 300Y", "x = 1 / 0", "x = 1 % 0",
     "x = 2147483647 + 1", "x = CAST(300 AS TINYINT)", "x = CAST('abc' AS INT)", "x = -(-128Y)",

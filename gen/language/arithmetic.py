@@ -51,6 +51,10 @@ _FLOATING: dict[str, Callable[[float, float], float]] = {
 }
 
 
+class NoCast(ValueError):
+    """Two types between which nothing can be cast, whatever the value."""
+
+
 def compute(op: str, left: Constant, right: Constant, literal: tuple[bool, bool]) -> Constant:
     """``left op right``; ``literal`` says which sides are plain literals.
 
@@ -155,7 +159,7 @@ def _decimal(op: str, left: Decimal, right: Decimal, of: Type) -> Decimal:
 def fit_decimal(value: Decimal, of: Type) -> Decimal:
     """Round to the type's scale; ValueError if it has too many digits."""
     rounded = round_decimal(value, of.scale)
-    if abs(rounded) >= Decimal(10) ** (of.precision - of.scale):
+    if EXACT.abs(rounded) >= Decimal(10) ** (of.precision - of.scale):
         raise ValueError(f"{value} does not fit {of}")
     return rounded
 
@@ -187,7 +191,8 @@ def negate(constant: Constant) -> Constant:
         raise ValueError(f"a minus sign cannot stand before {of}")
     if value is None:
         return constant
-    negative = -value if not isinstance(value, str) else value
+    assert not isinstance(value, str)
+    negative = EXACT.minus(value) if isinstance(value, Decimal) else -value
     return Constant(of, in_range(int(negative), of) if of.is_integral else negative)
 
 
@@ -201,10 +206,10 @@ def convert(constant: Constant, target: Type) -> Constant:
     if source.is_numeric and target.is_numeric:
         return Constant(target, _between_numbers(value, source, target))
     if (source, target) == (DATE, TIMESTAMP):
-        return Constant(target, cast(value, source, target))
+        return Constant(target, in_range(int(cast(value, source, target)), target))
     if (source, target) == (TIMESTAMP, DATE):
         return Constant(target, int(value) // MICROSECONDS_PER_DAY)
-    raise ValueError(f"there is no cast from {source} to {target}")
+    raise NoCast(f"there is no cast from {source} to {target}")
 
 
 def _between_numbers(value: Value, source: Type, target: Type) -> Value:
@@ -232,11 +237,11 @@ def _from_string(text: str, target: Type) -> Value:
             return spelled[trimmed.lower()]
         raise ValueError(f"{text!r} is not a BOOLEAN; write 'true' or 'false'")
     if not _NUMBER.fullmatch(trimmed):
-        raise ValueError(f"{text!r} is not a {target}")
+        raise ValueError(f"{text!r} cannot be read as {target}")
     if target.is_floating:
         return to_float(float(trimmed), target)
     if target.is_decimal and trimmed[-1] in ".0123456789":
         return fit_decimal(Decimal(trimmed), target)
     if not trimmed.lstrip("+-").isdecimal():
-        raise ValueError(f"{text!r} is not a {target}")
+        raise ValueError(f"{text!r} cannot be read as {target}")
     return in_range(int(trimmed), target)

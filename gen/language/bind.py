@@ -47,7 +47,12 @@ _COMPARISONS = {
 
 def bind(tree: Any, schema: Schema, source: Source) -> Expression:
     """The typed expression of a condition's syntax tree; QueryError if it has none."""
-    return _Binder(schema, source).condition(tree)
+    try:
+        return _Binder(schema, source).condition(tree)
+    except RecursionError:
+        raise source.problem_at(
+            tree, "the condition has a constant that takes too many steps to compute"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,9 @@ class _Binder:
             return IsNull(operand)
         if isinstance(node.expression, exp.Boolean):
             return self.comparison("<=>", node)
-        raise unsupported(node, self.source)
+        raise self.source.problem_at(
+            node, "IS takes NULL, TRUE, FALSE or UNKNOWN", hint="compare values with = or <=>"
+        )
 
     def like(self, node: Any) -> Expression:
         escape = "\\"
@@ -175,7 +182,11 @@ class _Binder:
                 return None
             if operand.type == STRING:
                 return str(operand.operand.value)
-        raise self.source.problem_at(node, f"{after} takes a constant string")
+        raise self.source.problem_at(
+            node,
+            f"{after} takes a constant string",
+            hint="write x LIKE 'a%' or x LIKE '!%' ESCAPE '!'",
+        )
 
     def check_pattern(self, pattern: str, escape: str, node: Any) -> None:
         """Spark refuses an escape before anything but a wildcard or itself."""
@@ -207,7 +218,11 @@ class _Binder:
     def with_weight(self, expression: Expression, weight: int, node: Any) -> Expression:
         if isinstance(expression, Not):
             return Not(self.with_weight(expression.child, weight, node))
-        if isinstance(expression, And | Or | Always) or not _has_attribute(expression):
+        if (
+            isinstance(expression, And | Or | Always)
+            or expression.weight
+            or not _has_attribute(expression)
+        ):
             raise self.source.problem_at(
                 node.expressions[0],
                 "weight takes a single predicate on an attribute",

@@ -32,12 +32,16 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|
 def number(text: str) -> Constant:
     """An unsuffixed number: INT, BIGINT or DECIMAL, with an exponent DOUBLE."""
     if "e" in text.lower():
+        if text[-1] in "eE":
+            raise ValueError(f"{text} lacks the digits of its exponent")
         value = float(text)
         if value in (float("inf"), float("-inf")):
             raise ValueError(f"{text} is beyond the range of DOUBLE")
         return Constant(DOUBLE, value)
     if "." in text:
         return Constant(decimal_type(Decimal(text)), Decimal(text))
+    if len(text.lstrip("-0")) > MAX_PRECISION:
+        raise ValueError(_too_long(len(text.lstrip("-0"))))
     whole = int(text)
     for of in (INT, BIGINT):
         assert isinstance(of.lowest, int)
@@ -53,8 +57,12 @@ def decimal_type(value: Decimal) -> Type:
     scale = max(0, -exponent)
     precision = max(len(digits) + max(0, exponent), scale, 1)
     if precision > MAX_PRECISION:
-        raise ValueError(f"{value} has {precision} digits; DECIMAL holds at most {MAX_PRECISION}")
+        raise ValueError(_too_long(precision))
     return decimal(precision, scale)
+
+
+def _too_long(digits: int) -> str:
+    return f"this number has {digits:,} digits; DECIMAL holds at most {MAX_PRECISION}"
 
 
 def string(source: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,11 @@ from penstock.gen.casting import common_type, literal_decimal
 from penstock.gen.errors import QueryError, nearest
 from penstock.gen.expr import Constant, Operand
 from penstock.gen.language import arithmetic, literals
-from penstock.gen.language.source import Source, span_of
+from penstock.gen.language.parse import SUPPORTED
+from penstock.gen.language.source import Source
 from penstock.gen.schema import Attribute, Schema
 from penstock.gen.types import BOOLEAN, STRING, TINYINT, TYPE_NAMES, Type, parse_type
 
-SUPPORTED = (
-    "comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CAST and + - * / % DIV on constants, "
-    "weight(predicate, n)"
-)
 UNTYPED = Type("NULL")
 """The type of a bare NULL until it meets another operand."""
 
@@ -32,6 +30,12 @@ _ARITHMETIC = {
     exp.IntDiv: "DIV",
 }
 _CASTS = (exp.Cast, exp.TryCast)
+_CAST_FORM = re.compile(r"(?:TRY_)?CAST\b|DATE\b|TIMESTAMP")
+_CONDITIONS = (
+    exp.Connector, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ,
+    exp.NullSafeNEQ, exp.Between, exp.In, exp.Is, exp.Like,
+)  # fmt: skip
+_CALLED = re.compile(r"(\w+)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ def _number(node: Any, source: Source) -> Bound | None:
 def _suffixed(text: str, of: Type) -> Constant:
     """A number that a suffix gives a type; with F and D of any length."""
     if of.is_integral:
+        if not text.lstrip("-").isdecimal():
+            raise ValueError(f"{text} is not whole, so it cannot be {of}")
         return arithmetic.convert(literals.number(text), of)
     constant = arithmetic.convert(Constant(STRING, text), of)
     if constant.value in (math.inf, -math.inf):
@@ -115,8 +121,10 @@ def _is_suffixed(node: Any, source: Source) -> bool:
 
 def _has_plus(node: Any, source: Source) -> bool:
     """Whether a plus sign stands before a number: the tree leaves it out."""
-    before = source.text[: span_of(node)[0]].rstrip()
-    return before.endswith("+") and not (
+    at = source.span_of(node.this if isinstance(node, _CASTS) else node)[0] - 1
+    while at >= 0 and source.text[at].isspace():
+        at -= 1
+    return source.text[at : at + 1] == "+" and not (
         isinstance(node.parent, exp.Add) and node.parent.expression is node
     )
 
@@ -170,8 +178,16 @@ def _string(node: Any, source: Source) -> str | None:
 
 def _cast(node: Any, schema: Schema, source: Source) -> Bound:
     target = _target(node)
-    inner = _constant(node.this, schema, source)
-    return Bound(arithmetic.convert(_typed(inner.operand, target), target), node)
+    text = source.text_of(node).upper()
+    if not (_CAST_FORM.match(text) or "::" in text) or node.args.get("format") is not None:
+        raise ValueError(f"a cast is written CAST(value AS {target})")
+    inner = _typed(_constant(node.this, schema, source).operand, target)
+    try:
+        return Bound(arithmetic.convert(inner, target), node)
+    except ValueError as error:
+        if isinstance(error, arithmetic.NoCast) or not text.startswith("TRY_CAST"):
+            raise
+        return Bound(Constant(target, None), node)
 
 
 def _target(node: Any) -> Type:
@@ -245,8 +261,10 @@ def _mismatch_hint(first: Bound, second: Bound, source: Source) -> str:
             if first.type.is_numeric:
                 return f"strings are not cast to numbers: leave out the quotes for {first.type}"
             return f"strings are not cast to {first.type}: write a {first.type} constant"
+        if isinstance(second.node, exp.Literal):
+            return f"strings are not cast: write '{source.text_of(second.node)}'"
         if isinstance(second.operand, Constant):
-            return f"strings are not cast: write '{source.text_of(second.node).strip(chr(39))}'"
+            return "strings are not cast: write a STRING constant"
         return "strings are not cast: compare attributes of the same kind"
     return f"{first.type} compares with " + (
         "numbers only"
@@ -259,16 +277,13 @@ def _mismatch_hint(first: Bound, second: Bound, source: Source) -> str:
 
 def unsupported(node: Any, source: Source) -> QueryError:
     """The error for syntax that is valid SQL but not part of the language."""
-    if isinstance(node, exp.Predicate | exp.Connector | exp.Not):
+    text = source.text_of(node)
+    called = _CALLED.match(text)
+    if isinstance(node, _CONDITIONS) or (called and called[1].lower() == "weight"):
         return source.problem_at(
             node,
             "a condition cannot be compared or computed with",
             hint="join conditions by AND, OR and NOT",
         )
-    if isinstance(node, exp.Anonymous):
-        what = f"function {node.name}"
-    elif isinstance(node, exp.Func):
-        what = f"function {node.sql_name().lower()}"
-    else:
-        what = node.key.upper().replace("_", " ") if hasattr(node, "key") else "this"
+    what = f"function {called[1]}" if called and isinstance(node, exp.Func) else repr(text)
     return source.problem_at(node, f"{what} is not supported", hint=f"supported: {SUPPORTED}")

@@ -22,6 +22,8 @@ from penstock.gen.types import TYPE_NAMES, Type, parse_type
 
 STREAM_FORM = "CREATE STREAM name (attribute TYPE, ...)"
 SUBSCRIPTION_FORM = "CREATE SUBSCRIPTION id ON stream [WEIGHT n] WHERE condition"
+SAME_NAME = "names that differ only in case are the same"
+ID_FORM = f"{SUBSCRIPTION_FORM}, with quotes around an id that is not a plain word"
 
 
 @dataclass(slots=True)
@@ -31,6 +33,8 @@ class Script:
     streams: dict[str, Schema] = field(default_factory=dict)
     subscriptions: dict[str, dict[str, Subscription]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
+    """Streams whose declaration is wrong, in lower case: what is said about them is not known."""
 
 
 def parse_subscription(
@@ -103,7 +107,8 @@ class _Statement:
         start = self.position
         name = self.name("the stream's name", STREAM_FORM)
         if name.lower() in (known.lower() for known in script.streams):
-            raise self.problem(start, f"stream {name!r} is declared twice")
+            raise self.problem(start, f"stream {name!r} is declared twice", hint=SAME_NAME)
+        script.broken.add(name.lower())
         self.expect("(", STREAM_FORM)
         attributes: dict[str, Type] = {}
         seen: set[str] = set()
@@ -114,20 +119,22 @@ class _Statement:
                 raise self.problem(
                     at,
                     f"attribute {attribute!r} is declared twice",
-                    hint="names that differ only in case are the same",
+                    hint=SAME_NAME,
                 )
             seen.add(attribute.lower())
             attributes[attribute] = self.type()
             if self.accept(")"):
                 break
-            self.expect(",", STREAM_FORM)
+            if not self.accept(","):
+                raise self.unexpected("',' or ')'", STREAM_FORM)
         self.finish(STREAM_FORM)
+        script.broken.discard(name.lower())
         script.streams[name] = Schema.of(attributes, stream=name)
         script.subscriptions[name] = {}
 
     def type(self) -> Type:
         start = self.position
-        spelled = self.name("a type", f"the types are {TYPE_NAMES}")
+        spelled = self.name("a type", f"one of {TYPE_NAMES}")
         if self.shown() == "(":
             while self.position < len(self.tokens) and not spelled.endswith(")"):
                 spelled += self.shown()
@@ -135,29 +142,36 @@ class _Statement:
         try:
             of = parse_type(spelled)
         except ValueError as error:
-            raise self.problem(start, str(error)) from None
+            raise self.problem(start, str(error), last=self.position - 1) from None
         if self.shown().upper() == "NOT":
             raise self.problem(
                 self.position,
                 "every attribute may be absent, so there is no NOT NULL",
                 hint="test for it in the subscriptions: attribute IS NOT NULL",
+                last=self.position + 1,
             )
         return of
 
     def subscription(self, script: Script) -> None:
         start = self.position
-        id = self.name("the subscription's id", SUBSCRIPTION_FORM)
+        id = self.name("the subscription's id", ID_FORM)
         try:
-            self.expect("ON", SUBSCRIPTION_FORM)
+            self.expect("ON", ID_FORM)
             stream_at = self.position
-            schema = self.known_stream(self.name("a stream", SUBSCRIPTION_FORM), script, stream_at)
+            stream = self.name("a stream", SUBSCRIPTION_FORM)
+            if stream.lower() in script.broken:
+                return
+            schema = self.known_stream(stream, script, stream_at)
             declared = script.subscriptions[schema.stream]
             if id in declared:
-                raise self.problem(start, f"subscription {id!r} is declared twice")
+                hint = f"the first one is at {declared[id].place}"
+                raise self.problem(start, "this id is declared twice", hint)
             weight = self.weight() if self.accept("WEIGHT") else 0
             self.expect("WHERE", SUBSCRIPTION_FORM)
             if self.position == len(self.tokens):
-                raise self.problem(self.position, "a condition is missing after WHERE")
+                raise self.problem(
+                    self.position, "a condition is missing after WHERE", hint="write WHERE TRUE"
+                )
             tree = parse_condition(self.source, self.tokens[self.position :])
             condition = bind(tree, schema, self.source)
             declared[id] = Subscription(id, condition, weight, self.source.place(*self.span(start)))
@@ -176,7 +190,11 @@ class _Statement:
     def weight(self) -> int:
         text = self.shown()
         if not text.isdecimal() or int(text) > MAX_WEIGHT:
-            raise self.problem(self.position, f"a weight is a whole number from 0 to {MAX_WEIGHT}")
+            raise self.problem(
+                self.position,
+                f"a weight is a whole number from 0 to {MAX_WEIGHT}",
+                last=self.position + (text == "-"),
+            )
         self.position += 1
         return int(text)
 
@@ -195,12 +213,12 @@ class _Statement:
 
     def expect(self, word: str, form: str) -> None:
         if not self.accept(word):
-            raise self.unexpected(word, form)
+            raise self.unexpected(repr(word), form)
 
     def name(self, what: str, form: str) -> str:
         """An identifier, plain, in backquotes or in quotes."""
         shown = self.shown()
-        if not shown or not (shown[0] in "`'\"_" or shown[0].isalpha()):
+        if shown in ("", "``", "''", '""') or not (shown[0] in "`'\"_" or shown[0].isalpha()):
             raise self.unexpected(what, form)
         self.position += 1
         if shown[0] == "`":
@@ -209,14 +227,21 @@ class _Statement:
 
     def finish(self, form: str) -> None:
         if self.position < len(self.tokens):
-            raise self.problem(self.position, f"{self.shown()!r} cannot stand here", hint=form)
+            hint = f"write {form}; and end each statement with ;"
+            raise self.problem(self.position, f"{self.shown()!r} cannot stand here", hint)
 
     def unexpected(self, wanted: str, form: str) -> QueryError:
         found = repr(self.shown()) if self.shown() else "the end of the statement"
         return self.problem(self.position, f"expected {wanted}, not {found}", hint=f"write {form}")
 
-    def problem(self, position: int, message: str, hint: str | None = None) -> QueryError:
-        return self.source.problem(message, *self.span(position), hint)
+    def problem(
+        self, position: int, message: str, hint: str | None = None, last: int | None = None
+    ) -> QueryError:
+        """An error about the token at a position, or about those up to ``last``."""
+        start, stop = self.span(position)
+        if last is not None:
+            stop = self.span(last)[1]
+        return self.source.problem(message, start, stop, hint)
 
     def span(self, position: int) -> tuple[int, int]:
         """Where a token starts and stops; past the last one, the end of that."""

@@ -14,7 +14,6 @@ from penstock.gen.normal import (
     Pair,
     Pattern,
     Test,
-    is_weighted,
 )
 from penstock.gen.normalise.merge import all_of
 
@@ -59,8 +58,10 @@ def _spread(node: Normal, limit: int) -> list[Normal]:
         case AnyOf(children):
             parts = [part for child in children for part in _spread(child, limit)]
         case AllOf(children):
-            parts = [AllOf(())]
-            for child in children:
+            # What needs no spreading is merged once, not again with every choice.
+            leaves = all_of(child for child in children if not isinstance(child, AllOf | AnyOf))
+            parts = [leaves] if leaves != FALSE else []
+            for child in (child for child in children if isinstance(child, AllOf | AnyOf)):
                 choices = _spread(child, limit)
                 if len(parts) * len(choices) > limit * limit:
                     raise TooManyDisjuncts(limit)
@@ -68,11 +69,26 @@ def _spread(node: Normal, limit: int) -> list[Normal]:
                 parts = [part for part in joined if part != FALSE]
         case _:
             parts = [node]
-    if not any(is_weighted(part) for part in parts):
-        parts = list(dict.fromkeys(parts))
+    parts = list(dict.fromkeys(_ordered(part) for part in parts))
     if len(parts) > limit:
         raise TooManyDisjuncts(limit)
     return parts
+
+
+def _ordered(node: Normal) -> Normal:
+    """The node with its leaves in one order, so that equal conjunctions are equal data."""
+    return AllOf(tuple(sorted(node.children, key=_place))) if isinstance(node, AllOf) else node
+
+
+def _place(leaf: Normal) -> tuple[tuple[int, ...], str, str, bool, int]:
+    match leaf:
+        case Test(attribute, _, weight):
+            return (attribute.index,), "", "", False, weight
+        case Pattern(attribute, pattern, escape, negated, weight):
+            return (attribute.index,), pattern, escape, negated, weight
+        case Pair(left, op, right, common, weight):
+            return (left.index, right.index), op, str(common), False, weight
+    raise AssertionError("spreading left a connective behind")
 
 
 def _conjunction(node: Normal) -> Conjunction:

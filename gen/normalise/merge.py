@@ -31,17 +31,18 @@ def merge(node: Normal) -> Normal:
 
 def all_of(children: Iterable[Normal]) -> Normal:
     """The conjunction of nodes that are themselves merged."""
-    tests: dict[int, Test] = {}
+    tests: dict[int, list[Test]] = {}
+    seen: set[Normal] = set()
     rest: list[Normal] = []
     for child in _flattened(children, AllOf):
         if child == FALSE:
             return FALSE
         if isinstance(child, Test):
-            before = tests.get(child.attribute.index)
-            tests[child.attribute.index] = _both(before, child) if before else child
-        elif child not in rest or is_weighted(child):
+            tests.setdefault(child.attribute.index, []).append(child)
+        elif child not in seen or is_weighted(child):
+            seen.add(child)
             rest.append(child)
-    merged = [merge(tests[index]) for index in sorted(tests)]
+    merged = [merge(_both(tests[index])) for index in sorted(tests)]
     if FALSE in merged:
         return FALSE
     kept = (*(test for test in merged if test != TRUE), *rest)
@@ -50,16 +51,14 @@ def all_of(children: Iterable[Normal]) -> Normal:
 
 def any_of(children: Iterable[Normal]) -> Normal:
     """The disjunction of nodes that are themselves merged."""
-    tests: dict[tuple[int, int], Test] = {}
+    tests: dict[tuple[int, int], list[Test]] = {}
     rest: dict[Normal, None] = {}
     for child in _flattened(children, AnyOf):
         if isinstance(child, Test):
-            key = (child.attribute.index, child.weight)
-            before = tests.get(key)
-            tests[key] = _either(before, child) if before else child
+            tests.setdefault((child.attribute.index, child.weight), []).append(child)
         else:
             rest[child] = None
-    merged = [merge(tests[key]) for key in sorted(tests)]
+    merged = [merge(_either(tests[key])) for key in sorted(tests)]
     kept = tuple(dict.fromkeys((*(test for test in merged if test != FALSE), *rest)))
     if TRUE in kept and not any(is_weighted(child) for child in kept):
         return TRUE
@@ -76,13 +75,15 @@ def _flattened(children: Iterable[Normal], kind: type[AllOf] | type[AnyOf]) -> l
     return flat
 
 
-def _both(first: Test, second: Test) -> Test:
-    return Test(
-        first.attribute,
-        intersection((first.values, second.values)),
-        first.weight + second.weight,
-    )
+def _both(tests: list[Test]) -> Test:
+    """All of the tests at once: one by one, a long chain would take the square of its length."""
+    if len(tests) == 1:
+        return tests[0]
+    values = intersection(test.values for test in tests)
+    return Test(tests[0].attribute, values, sum(test.weight for test in tests))
 
 
-def _either(first: Test, second: Test) -> Test:
-    return Test(first.attribute, union((first.values, second.values)), first.weight)
+def _either(tests: list[Test]) -> Test:
+    if len(tests) == 1:
+        return tests[0]
+    return Test(tests[0].attribute, union(test.values for test in tests), tests[0].weight)

@@ -182,7 +182,7 @@ def test_lines_fit_the_terminal_and_stay_whole_in_a_pipe(many):
     _, out = on_terminal("match", *many)
     lines = plain(out).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "event  matches"
+    lines = lines[lines.index("event  matches") :]  # a slow machine shows progress first
     assert lines[1].startswith("0      subscription_000")
     assert lines[2].startswith("       subscription_001")
     assert "\x1b[1mevent  matches\x1b[0m" in out

@@ -1,0 +1,6 @@
+CREATE STREAM trades (symbol STRING, price DECIMAL(10,2), qty INT, live BOOLEAN, day DATE, at TIMESTAMP, ratio DOUBLE);
+CREATE SUBSCRIPTION q1 ON trades WHERE (qty > 1) = TRUE;
+CREATE SUBSCRIPTION q2 ON trades WHERE qty > 1 > 2;
+CREATE SUBSCRIPTION q3 ON trades WHERE live = (qty IN (1));
+CREATE SUBSCRIPTION q4 ON trades WHERE weight(qty > 1, 2) = 3;
+CREATE SUBSCRIPTION q5 ON trades WHERE qty > 1 IS NULL;

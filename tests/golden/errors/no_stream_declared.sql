@@ -1,0 +1,1 @@
+CREATE SUBSCRIPTION a ON trades WHERE price > 1;

@@ -1,0 +1,2 @@
+CREATE STREAM trades (symbol STRING, price DECIMAL(10,2), qty INT, live BOOLEAN, day DATE, at TIMESTAMP, ratio DOUBLE);
+CREATE SUBSCRIPTION q ON trades WHERE `price > 1;

@@ -1,0 +1,8 @@
+CREATE STREAM trades (symbol STRING, price DECIMAL(10,2), qty INT, live BOOLEAN, day DATE, at TIMESTAMP, ratio DOUBLE);
+CREATE SUBSCRIPTION q1 ON trades WHERE pirce > 10;
+CREATE SUBSCRIPTION q2 ON trades WHERE zzz > 10;
+CREATE SUBSCRIPTION q3 ON trades WHERE `pri ce` > 10;
+CREATE SUBSCRIPTION q4 ON trades WHERE other.price > 10;
+CREATE SUBSCRIPTION q5 ON trades WHERE trades.pirce > 10;
+CREATE SUBSCRIPTION q6 ON trades WHERE price.x > 1;
+CREATE SUBSCRIPTION q7 ON trades WHERE price > prize AND live;

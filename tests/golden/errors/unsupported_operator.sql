@@ -1,0 +1,12 @@
+CREATE STREAM trades (symbol STRING, price DECIMAL(10,2), qty INT, live BOOLEAN, day DATE, at TIMESTAMP, ratio DOUBLE);
+CREATE SUBSCRIPTION q1 ON trades WHERE symbol || 'a' = 'b';
+CREATE SUBSCRIPTION q2 ON trades WHERE qty & 1 = 1;
+CREATE SUBSCRIPTION q3 ON trades WHERE price > 10 && live;
+CREATE SUBSCRIPTION q4 ON trades WHERE price => 10;
+CREATE SUBSCRIPTION q5 ON trades WHERE price > ?;
+CREATE SUBSCRIPTION q6 ON trades WHERE price > :limit;
+CREATE SUBSCRIPTION q7 ON trades WHERE price[0] > 1;
+CREATE SUBSCRIPTION q8 ON trades WHERE ~qty = 1;
+CREATE SUBSCRIPTION q9 ON trades WHERE price > {limit};
+CREATE SUBSCRIPTION isnull ON trades WHERE price ISNULL;
+CREATE SUBSCRIPTION notnull ON trades WHERE price NOTNULL;

@@ -1,0 +1,13 @@
+CREATE STREAM trades (symbol STRING, price DECIMAL(10,2), qty INT, live BOOLEAN, day DATE, at TIMESTAMP, ratio DOUBLE);
+CREATE SUBSCRIPTION q1 ON trades WHERE weight(qty > 1);
+CREATE SUBSCRIPTION q2 ON trades WHERE weight();
+CREATE SUBSCRIPTION q3 ON trades WHERE weight(qty > 1, 'a');
+CREATE SUBSCRIPTION q4 ON trades WHERE weight(qty > 1, -1);
+CREATE SUBSCRIPTION q5 ON trades WHERE weight(qty > 1, 2147483648);
+CREATE SUBSCRIPTION q6 ON trades WHERE weight(qty > 1, 1.5);
+CREATE SUBSCRIPTION q7 ON trades WHERE weight(qty > 1, qty);
+CREATE SUBSCRIPTION q8 ON trades WHERE weight(qty > 1 AND live, 3);
+CREATE SUBSCRIPTION q9 ON trades WHERE weight(TRUE, 3);
+CREATE SUBSCRIPTION q10 ON trades WHERE weight(1 = 1, 3);
+CREATE SUBSCRIPTION q11 ON trades WHERE weight(qty, 2);
+CREATE SUBSCRIPTION q12 ON trades WHERE weight(weight(live, 1), 2);
