@@ -16,6 +16,7 @@ from penstock.gen.manifest import Manifest, manifest_of, to_json
 from penstock.gen.passes import plan_of
 from penstock.gen.plan import Plan
 from penstock.gen.queryset import Progress, QuerySet
+from penstock.gen.tables import make_folder, write_text
 
 COUNTED_CELLS = ("LUT4", "CCU2C", "TRELLIS_FF", "DP16KD", "TRELLIS_DPR16X4")
 
@@ -43,7 +44,7 @@ def build(queries: QuerySet, progress: Progress | None = None) -> Build:
 
 def write(built: Build, folder: Path) -> None:
     """Write ``circuit.v``, ``manifest.json``, and the plan as ``plan.txt`` and ``plan.svg``."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     texts = {
         "circuit.v": built.circuit,
         "manifest.json": to_json(built.manifest) + "\n",
@@ -51,7 +52,7 @@ def write(built: Build, folder: Path) -> None:
         "plan.svg": plan_svg(built.plan),
     }
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text(text, folder / name)
 
 
 def area(circuit: str, progress: Progress | None = None) -> dict[str, int]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from penstock.gen.errors import DataError
+from penstock.gen.errors import DataError, QueryError
 from penstock.gen.language.script import parse_schema
 from penstock.gen.plan import CHUNK_BITS, CodeField, Field, PairField, Plan, PlanTile
 from penstock.gen.queryset import QuerySet
@@ -32,16 +32,11 @@ class Manifest:
     schema: Schema
     fields: tuple[Field, ...]
     ids: tuple[str, ...]
-    """The subscriptions, by the number that ``positions`` gives."""
+    """The subscriptions, by the numbers that ``tiles`` hold."""
     chunk_count: int
     tiles: tuple[PlanTile, ...]
     residuals: dict[str, str]
     """For the subscriptions that the circuit only narrows down: the condition, as SQL."""
-
-    @property
-    def event_bits(self) -> int:
-        """Bits of an event's codes, side by side."""
-        return sum(field.width for field in self.fields)
 
 
 def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:
@@ -57,7 +52,7 @@ def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:
     )
     digest = hashlib.sha256(to_json(found).encode())
     digest.update(circuit.encode())
-    return Manifest(**{**found.__dict__, "digest": digest.hexdigest()})
+    return replace(found, digest=digest.hexdigest())
 
 
 def to_json(manifest: Manifest) -> str:
@@ -84,24 +79,29 @@ def from_json(text: str, source: str) -> Manifest:
     """The manifest in a text; DataError, naming ``source``, if it is none."""
     try:
         found = json.loads(text)
-        if found["format"] != FORMAT or found["chunk_bits"] != CHUNK_BITS:
+        if found["format"] != FORMAT:
             raise DataError(
                 f"{source} is of format {found['format']}, this is format {FORMAT}; build it again"
             )
+        if found["chunk_bits"] != CHUNK_BITS:
+            raise ValueError(f"chunks of {found['chunk_bits']} bits")
         schema = parse_schema(found["schema"], source)
+        ids = _strings(found["ids"])
+        residuals = found["residuals"]
+        if len(set(ids)) < len(ids) or not set(residuals) <= set(ids):
+            raise ValueError("an id is there twice, or a condition has none")
         return Manifest(
-            digest=str(found["digest"]),
+            digest=_strings([found["digest"]])[0],
             schema=schema,
             fields=tuple(_field_from_json(field, schema) for field in found["fields"]),
-            ids=tuple(map(str, found["ids"])),
-            chunk_count=int(found["chunk_count"]),
-            tiles=tuple(
-                PlanTile(tuple(map(int, tile["entries"])), int(tile["first_chunk"]))
-                for tile in found["tiles"]
-            ),
-            residuals={str(id): str(text) for id, text in found["residuals"].items()},
+            ids=ids,
+            chunk_count=found["chunk_count"],
+            tiles=_tiles_from_json(found["tiles"], len(ids), found["chunk_count"]),
+            residuals=dict(zip(residuals, _strings(list(residuals.values())), strict=True)),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except RecursionError:
+        raise DataError(f"{source} is not a manifest: it is nested too deeply") from None
+    except (ValueError, KeyError, TypeError, AttributeError, QueryError) as error:
         raise DataError(f"{source} is not a manifest: {error!r}") from None
 
 
@@ -127,6 +127,31 @@ def _field_to_json(field: Field) -> dict[str, Any]:
     }
 
 
+def _tiles_from_json(tiles: Any, id_count: int, chunk_count: int) -> tuple[PlanTile, ...]:
+    """The tiles, if they hold no subscription twice and fill the chunks as `cluster` does."""
+    made, following = [], 0
+    for tile in tiles:
+        first, entries = tile["first_chunk"], tuple(tile["entries"])
+        chunks = -(-len(entries) // CHUNK_BITS)
+        if type(first) is not int or not following <= first < following + 2 * chunks:
+            raise ValueError(f"a tile at chunk {first!r} of {chunk_count!r}")
+        made.append(PlanTile(entries, first))
+        following = first + chunks
+    placed = [entry for tile in made for entry in tile.entries]
+    if not all(type(entry) is int and 0 <= entry < id_count for entry in placed):
+        raise ValueError(f"a tile holds a subscription that is none of {id_count}")
+    if len(set(placed)) < len(placed) or type(chunk_count) is not int or following != chunk_count:
+        raise ValueError("a subscription has two places, or a chunk has no tile")
+    return tuple(made)
+
+
+def _strings(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(type(value) is str for value in values):
+        raise ValueError("something is no list of strings")
+    "".join(values).encode()  # halves of characters are no text
+    return tuple(values)
+
+
 def _field_from_json(field: dict[str, Any], schema: Schema) -> Field:
     if "left" in field:
         common = parse_type(field["common"])
@@ -138,6 +163,9 @@ def _field_from_json(field: dict[str, Any], schema: Schema) -> Field:
         raise ValueError(f"the cuts of {attribute} do not fit its codes or its type")
     if any(not first < second for first, second in pairwise(cuts)):
         raise ValueError(f"the cuts of {attribute} are out of order")
+    highest = attribute.type.highest
+    if highest is not None and cuts and (cuts[0] < attribute.type.lowest or cuts[-1] > highest):
+        raise ValueError(f"a cut of {attribute} is beyond {attribute.type}")
     if not all(type(code) is int and 0 <= code <= len(codes) for code in codes):
         raise ValueError(f"a code of {attribute} is out of range")
     return CodeField(attribute, cuts, codes)

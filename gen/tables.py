@@ -113,6 +113,22 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write a UTF-8 file."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{path} cannot be made: {error.strerror}") from None
+
+
 def write_table(table: pa.Table, path: Path) -> None:
     """Write Parquet, Arrow or JSON lines; the file appears whole or not at all."""
     check_writable(path)

@@ -24,6 +24,9 @@ class Device(Protocol):
         ``weights`` gives attributes, by index, a weight other than 1.
         """
 
+    def counters(self) -> Mapping[str, int]:
+        """What the device has counted since it was opened, such as clock cycles."""
+
     def close(self) -> None:
         """Give back what the device holds; closing twice is harmless."""
 

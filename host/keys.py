@@ -34,9 +34,9 @@ def keys_of(column: pa.Array, of: Type) -> npt.NDArray[Any]:
 
 
 def _float_keys(column: pa.Array, of: Type) -> Integers:
-    """IEEE bits folded as `Type.key` folds them."""
+    """IEEE bits folded as `Type.key` folds them; both zeros come to 0."""
     wide = of.name == "DOUBLE"
-    values = np.asarray(column.fill_null(0.0)) + 0.0  # one zero
+    values = np.asarray(column.fill_null(0.0))
     bits = values.view(np.int64 if wide else np.int32).astype(np.int64)
     lowest = np.int64(-(2**63)) if wide else np.int64(-(2**31))
     keys: Integers = np.where(bits < 0, lowest - bits, bits)

@@ -62,6 +62,11 @@ class Matcher:
         """Why the event at ``index`` does or does not match subscription ``id``."""
         return explain(self.queries, events, index=index, id=id)
 
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the engine counts: cycles, chunks and stalls of a circuit, nothing in software."""
+        return self._open_device().counters()
+
     def close(self) -> None:
         """Give back the device; the matcher answers no more."""
         if self._device is not None:

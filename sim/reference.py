@@ -34,6 +34,9 @@ class OracleDevice:
         best = [oracle.top_k(self._subscriptions, row, k, weights) for row in rows]
         return _scored(best)
 
+    def counters(self) -> Mapping[str, int]:
+        return {}
+
     def close(self) -> None:
         self._subscriptions = ()
 
@@ -74,6 +77,9 @@ class ReferenceDevice:
         tree = self._ranking_tree
         best = [tree.top_k(event, k, weights=weights) for event in self._events(events)]
         return _scored(best)
+
+    def counters(self) -> Mapping[str, int]:
+        return {}
 
     def close(self) -> None:
         self._conjunctions = {}

@@ -1,4 +1,4 @@
-"""What every test may rely on: the hypothesis profiles and one Spark session."""
+"""What every test may rely on: the hypothesis profiles, compiled circuits, one Spark session."""
 
 import os
 import shlex
@@ -32,6 +32,9 @@ def read_environment() -> None:
 
 
 read_environment()
+
+# Compiled circuits stay from one run of the tests to the next: each takes ten seconds to make.
+os.environ["PENSTOCK_CACHE"] = str(Path(__file__).parents[1] / "build" / "test_circuits")
 
 
 def require_java() -> None:

@@ -22,7 +22,13 @@ ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 RUN_PAGES = tuple(
     ROOT / name
-    for name in ("README.md", "docs/language.md", "docs/python.md", "docs/command-line.md")
+    for name in (
+        "README.md",
+        "docs/language.md",
+        "docs/python.md",
+        "docs/command-line.md",
+        "docs/circuit.md",
+    )
 )
 COMMANDS = ("penstock ", "cat ")
 """What a ``console`` block may run in the page's folder."""
@@ -30,6 +36,7 @@ COMMANDS = ("penstock ", "cat ")
 _FENCE = re.compile(r"^```(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 _FILE_NAME = re.compile(r"`([\w-]+\.\w+)`:\s*$")
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
+_VERILOG = re.compile(r"\b[\d,]+ bytes of Verilog\b")
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,12 @@ def code_spans(text: str) -> list[str]:
 
 
 def masked(output: str) -> str:
-    """Output without what differs from run to run: timings, and blanks at the ends of lines."""
-    lines = (line.rstrip() for line in _SECONDS.sub("0.00 s", output).strip().splitlines())
+    """Output without what differs from run to run: timings, and blanks at the ends of lines.
+
+    Nor with the size of circuits, which every change to their parts changes.
+    """
+    output = _VERILOG.sub("0 bytes of Verilog", _SECONDS.sub("0.00 s", output))
+    lines = (line.rstrip() for line in output.strip().splitlines())
     return "\n".join(lines)
 
 

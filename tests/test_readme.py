@@ -134,6 +134,7 @@ def test_page_that_shows_something_else_is_found_out(page: str, fault: str, tmp_
     assert fault in wrong
 
 
-def test_only_timings_and_trailing_blanks_are_masked() -> None:
+def test_only_timings_sizes_of_circuits_and_trailing_blanks_are_masked() -> None:
+    assert masked("a: 7 bytes of Verilog, 1.0 s") == masked("a: 50,740 bytes of Verilog, 2.5 s")
     assert masked("3 events in 0.19 s  \n") == masked("3 events in 12.40 s")
     assert masked("3 events in 0.19 s") != masked("4 events in 0.19 s")

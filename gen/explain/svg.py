@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 
@@ -14,6 +15,7 @@ BOX_HEIGHT = 18
 CHARACTER = 6.2
 LONGEST_TEXT = 44
 ENTRIES_DRAWN = 60
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 COLOURS = {"attribute": "#dbeafe", "predicate": "#dcfce7", "gate": "#fef3c7", "entry": "#fae8ff"}
 
 
@@ -48,8 +50,8 @@ def plan_svg(plan: Plan) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{x:.0f}" height="{height}" '
         f'font-family="monospace" font-size="10">',
-        f"<title>{escape(title)}</title>",
-        f'<text x="10" y="18" font-size="13">{escape(title)}</text>',
+        f"<title>{_escaped(title)}</title>",
+        f'<text x="10" y="18" font-size="13">{_escaped(title)}</text>',
         *(_wire(boxes[name], box) for box in boxes.values() for name in box.inputs),
         *(_drawn(box) for box in boxes.values()),
         "</svg>",
@@ -98,6 +100,10 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
+def _escaped(text: str) -> str:
+    return escape(NOT_IN_XML.sub("\ufffd", text))
+
+
 def _wire(source: _Box, target: _Box) -> str:
     x1, y1 = source.x + source.width, source.y + BOX_HEIGHT / 2
     x2, y2 = target.x, target.y + BOX_HEIGHT / 2
@@ -112,5 +118,5 @@ def _drawn(box: _Box) -> str:
     return (
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{BOX_HEIGHT}" '
         f'rx="4" fill="{COLOURS[box.kind]}" stroke="#475569"/>'
-        f'<text x="{box.x + 7:.1f}" y="{box.y + 13:.1f}">{escape(box.text)}</text>'
+        f'<text x="{box.x + 7:.1f}" y="{box.y + 13:.1f}">{_escaped(box.text)}</text>'
     )

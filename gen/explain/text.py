@@ -19,8 +19,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def _summary(plan: Plan) -> str:
-    users = Counter(i for node in plan.nodes if isinstance(node, Gate) for i in node.inputs)
-    users.update(entry.root for entry in plan.entries)
+    users = _users(plan)
     predicates = [n for n, node in enumerate(plan.nodes) if not isinstance(node, Gate)]
     uses = sum(users[n] for n in predicates)
     bits = sum(field.width for field in plan.fields)
@@ -33,6 +32,13 @@ def _summary(plan: Plan) -> str:
         f"{bits} bits per event in {len(plan.fields)} codes; "
         f"{len(plan.tiles)} tiles, {plan.chunk_count} chunks of {CHUNK_BITS} match bits"
     )
+
+
+def _users(plan: Plan) -> Counter[int]:
+    """How many gates and subscriptions use each node."""
+    users = Counter(i for node in plan.nodes if isinstance(node, Gate) for i in node.inputs)
+    users.update(entry.root for entry in plan.entries)
+    return users
 
 
 def _fields(plan: Plan) -> str:
@@ -54,8 +60,7 @@ def _field_row(field: Field) -> tuple[str, ...]:
 
 
 def _shared(plan: Plan) -> str:
-    users = Counter(i for node in plan.nodes if isinstance(node, Gate) for i in node.inputs)
-    users.update(entry.root for entry in plan.entries)
+    users = _users(plan)
     often = sorted((n for n in users if users[n] > 1), key=lambda n: (-users[n], n))
     rows = [(f"{users[n]:,} uses", _node_text(plan, n)) for n in often[:SHARED_SHOWN]]
     return _section("shared", _aligned(rows) + _rest(len(often) - SHARED_SHOWN))
@@ -85,7 +90,8 @@ def _host(plan: Plan) -> str:
 def _never(plan: Plan) -> str:
     placed = {index for tile in plan.tiles for index in tile.entries}
     never = [e.id for index, e in enumerate(plan.entries) if index not in placed]
-    return _section("can never match, so nowhere", never[:ENTRIES_SHOWN])
+    lines = never[:ENTRIES_SHOWN] + _rest(len(never) - ENTRIES_SHOWN)
+    return _section("can never match, so nowhere", lines)
 
 
 def _node_text(plan: Plan, index: int) -> str:
@@ -94,11 +100,12 @@ def _node_text(plan: Plan, index: int) -> str:
         return normal_text(node)
     if not node.inputs:
         return "never" if node.is_or else "always"
-    parts = (
-        f"({_node_text(plan, i)})" if isinstance(plan.nodes[i], Gate) else _node_text(plan, i)
-        for i in node.inputs
-    )
-    return (" or " if node.is_or else " and ").join(parts)
+    return (" or " if node.is_or else " and ").join(_input_text(plan, i) for i in node.inputs)
+
+
+def _input_text(plan: Plan, index: int) -> str:
+    text = _node_text(plan, index)
+    return f"({text})" if isinstance(plan.nodes[index], Gate) or " or " in text else text
 
 
 def _section(title: str, lines: list[str]) -> str:

@@ -65,7 +65,8 @@ class _Builder:
         """A node as inputs of a gate of a kind; what only that gate uses is taken apart."""
         node = self.plan.nodes[index]
         if isinstance(node, Gate):
-            if node.is_or == is_or and self.users[index] == 1:
+            is_always = not node.inputs  # conditions that never hold have no place in a tile
+            if node.is_or == is_or and (self.users[index] == 1 or is_always):
                 return [item for below in node.inputs for item in self._items(below, is_or=is_or)]
             return [self._made(index)]
         held = self.ranges[index]

@@ -11,6 +11,7 @@ from penstock.cli.inputs import add_queries, read_queries
 from penstock.cli.printing import counted
 from penstock.cli.progress import ProgressLine
 from penstock.gen.errors import DeviceError
+from penstock.gen.tables import make_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         raise DeviceError(f"building needs {error.name}: pip install 'penstock[circuit]'") from None
     started = time.perf_counter()
+    make_folder(arguments.output)  # if it cannot be made, then say so before the work
     with ProgressLine() as progress:
         queries = read_queries(arguments, progress)
         built = build(queries, progress)

@@ -10,6 +10,7 @@ from penstock.cli.printing import visible
 from penstock.cli.progress import ProgressLine
 from penstock.gen.explain import plan_svg, plan_text
 from penstock.gen.passes import plan_of
+from penstock.gen.tables import write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         plan = plan_of(read_queries(arguments, progress), progress)
-    print(visible(plan_text(plan)))
     if arguments.svg:
-        arguments.svg.write_text(plan_svg(plan), encoding="utf-8")
+        write_text(plan_svg(plan), arguments.svg)
+    print(visible(plan_text(plan)))
     return 0

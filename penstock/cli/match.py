@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
                 matches = matcher.top_k(events, arguments.top, progress=progress)
             else:
                 matches = matcher.match(events, progress=progress)
+            cycles = matcher.counters.get("cycles")
     if arguments.output:
         write_table(matches, arguments.output)
     if arguments.json:
@@ -57,11 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
     elif not arguments.output:
         _print_table(matches)
     found = pc.sum(pc.list_value_length(matches["matches"])).as_py() or 0
+    clocked = f", {cycles:,} cycles" if cycles is not None else ""
     saved = f", saved to {arguments.output}" if arguments.output else ""
     print(
         f"{counted(len(queries), 'subscription')}, {counted(events.num_rows, 'event')}, "
         f"{counted(found, 'match', 'es')} in {time.perf_counter() - started:.2f} s "
-        f"on engine {arguments.engine}{saved}",
+        f"on engine {arguments.engine}{clocked}{saved}",
         file=sys.stderr,
     )
     return 0

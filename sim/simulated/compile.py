@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shlex
 import shutil
@@ -22,6 +23,8 @@ HARNESS = Path(__file__).with_name("harness.cpp")
 LIBRARY = "circuit.so"
 SPLIT_STATEMENTS = 20_000
 """Verilator starts a new file after so many; they are compiled side by side."""
+FUNCTION_STATEMENTS = 500
+"""And a new function after so many: long ones take compilers more than twice the time."""
 
 
 def cache_folder() -> Path:
@@ -45,7 +48,9 @@ def compiled(
 
     Processes that want the same one wait for the first; the library appears whole or not at all.
     """
-    folder = cache_folder() / (digest + ("-waves" if waves else ""))
+    # What is compiled besides the circuit: a change of it must not find a library made before.
+    recipe = hashlib.sha256(HARNESS.read_bytes() + Path(__file__).read_bytes()).hexdigest()[:8]
+    folder = cache_folder() / f"{digest}-{recipe}{'-waves' if waves else ''}"
     library = folder / LIBRARY
     if library.exists():
         return library
@@ -75,9 +80,11 @@ def _compile(
     if progress:
         progress("simulation: Verilator", 0, 0)
     root = verilator_root()
+    compiler()  # if there is none, say so before Verilator has worked
     (work / "top.v").write_text(verilog, encoding="utf-8")
     options = ["--cc", "--top-module", "top", "-O3", "--x-assign", "fast", "--x-initial", "fast"]
     options += ["--noassert", "-Wno-fatal", "--output-split", str(SPLIT_STATEMENTS)]
+    options += ["--output-split-cfuncs", str(FUNCTION_STATEMENTS)]
     _run(
         [str(root / "bin" / "verilator_bin"), *options, *(["--trace"] if waves else []),
          "--Mdir", str(work), str(work / "top.v")],

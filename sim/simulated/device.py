@@ -24,6 +24,7 @@ from penstock.sim.simulated.compile import compiled
 
 IDLE_LIMIT_CYCLES = 100_000
 ROOM_MATCHES = 1 << 16
+CIRCUIT_COUNTERS = ("events", "chunks", "stalls")
 MATCH = np.dtype([("sequence", np.uint32), ("chunk", np.uint32), ("bits", np.uint32)])
 
 
@@ -33,6 +34,8 @@ class SimulatedDevice:
     def __init__(
         self, queries: QuerySet, progress: Progress | None = None, *, waves: Path | None = None
     ) -> None:
+        if waves:
+            _check_writable(waves)
         built = build(queries, progress)
         self._schema = queries.schema
         self._encoder = Encoder(built.manifest, built.event_bits)
@@ -40,11 +43,6 @@ class SimulatedDevice:
         self._residuals = _residuals(built)
         self._circuit = _Circuit(built, self._encoder.words, waves, progress)
         self._answered = 0
-
-    @property
-    def cycles(self) -> int:
-        """Clock cycles simulated so far."""
-        return self._circuit.cycles
 
     def match(self, events: pa.RecordBatch) -> pa.Array:
         words = self._encoder.encode(events)
@@ -61,6 +59,9 @@ class SimulatedDevice:
 
     def top_k(self, events: pa.RecordBatch, k: int, weights: Mapping[int, int]) -> pa.Array:
         raise DeviceError("the simulated engine does not rank yet; use engine='reference'")
+
+    def counters(self) -> Mapping[str, int]:
+        return self._circuit.counters()
 
     def close(self) -> None:
         self._circuit.close()
@@ -89,6 +90,28 @@ def _residuals(built: Build) -> dict[int, Normal]:
     }
 
 
+def _check_writable(waves: Path) -> None:
+    """Refuse, before the work of compiling, a file that could not be written."""
+    try:
+        with waves.open("ab"):
+            pass
+    except OSError as error:
+        raise DeviceError(f"{waves} cannot be written: {error.strerror}") from None
+
+
+def _library(path: Path, digest: str) -> ctypes.CDLL:
+    """The compiled circuit of a manifest, and no other."""
+    try:
+        library = ctypes.CDLL(str(path))
+        library.penstock_digest.restype = ctypes.c_char_p
+        found = library.penstock_digest().decode()
+    except (OSError, AttributeError) as error:
+        raise DeviceError(f"{path} is not a compiled circuit; delete it ({error})") from None
+    if found != digest:
+        raise DeviceError(f"{path} is not the circuit of this manifest; delete it")
+    return library
+
+
 class _Circuit:
     """The compiled circuit, through ctypes."""
 
@@ -104,19 +127,22 @@ class _Circuit:
         }
         digest = built.manifest.digest
         path = compiled(built.circuit, digest, defines, waves=waves is not None, progress=progress)
-        self._library = library = ctypes.CDLL(str(path))
-        library.penstock_digest.restype = ctypes.c_char_p
-        if library.penstock_digest().decode() != digest:
-            raise DeviceError(f"{path} is not the circuit of this manifest; delete it")
+        self._library = library = _library(path, digest)
         library.penstock_open.restype = ctypes.c_void_p
         library.penstock_cycles.restype = ctypes.c_uint64
         library.penstock_run.restype = ctypes.c_int64
-        name = str(waves).encode() if waves else None
-        self._device: ctypes.c_void_p | None = ctypes.c_void_p(library.penstock_open(name))
+        for name in CIRCUIT_COUNTERS:
+            getattr(library, f"penstock_{name}").restype = ctypes.c_uint32
+        vcd = str(waves).encode() if waves else None
+        self._device: ctypes.c_void_p | None = ctypes.c_void_p(library.penstock_open(vcd))
 
-    @property
-    def cycles(self) -> int:
-        return int(self._library.penstock_cycles(self._device))
+    def counters(self) -> dict[str, int]:
+        """Cycles in 64 bits; what the circuit counts itself wraps at 32."""
+        device = self._opened()
+        return {
+            name: int(getattr(self._library, f"penstock_{name}")(device))
+            for name in ("cycles", *CIRCUIT_COUNTERS)
+        }
 
     def run(self, words: Words, events: int) -> npt.NDArray[np.void]:
         """All matches of some events; ``events`` is how many are answered when they are done."""
@@ -125,7 +151,7 @@ class _Circuit:
         while True:
             room = np.empty(ROOM_MATCHES, dtype=MATCH)
             found = self._library.penstock_run(
-                self._device,
+                self._opened(),
                 words.ctypes.data_as(ctypes.c_void_p),
                 ctypes.c_int64(len(words)),
                 ctypes.byref(sent),
@@ -138,6 +164,11 @@ class _Circuit:
             parts.append(room[:found])
             if found < len(room):
                 return np.concatenate(parts)
+
+    def _opened(self) -> ctypes.c_void_p:
+        if self._device is None:
+            raise DeviceError("this device is closed")
+        return self._device
 
     def close(self) -> None:
         if self._device is not None:

@@ -99,6 +99,10 @@ void penstock_close(Device* device) {
 
 uint64_t penstock_cycles(Device* device) { return device->cycles; }
 
+uint32_t penstock_events(Device* device) { return device->top->events; }
+
+uint32_t penstock_chunks(Device* device) { return device->top->chunks; }
+
 uint32_t penstock_stalls(Device* device) { return device->top->stalls; }
 
 // Sends words from *sent on until all `count` are sent and `events` events are answered, or until
@@ -109,11 +113,10 @@ int64_t penstock_run(Device* device, const uint32_t* words, int64_t count, int64
     int64_t found = 0, idle = 0;
     while (*sent < count || top->events != events) {
         if (found == room) break;
+        // Both handshakes come from registers, so they are what they are before the inputs are set.
         const bool offered = *sent < count;
-        top->i___05Fvalid = offered;
-        if (offered) set_words(top->i___05Fpayload, words + *sent * EVENT_WORDS, EVENT_WORDS);
-        top->eval();
-        bool moved = false;
+        const bool taken = offered && top->i___05Fready;
+        bool moved = taken;
         if (top->o___05Fvalid) {
             matches[found].bits = get_bits(top->o___05Fpayload, 0, CHUNK_BITS);
             matches[found].chunk = get_bits(top->o___05Fpayload, CHUNK_BITS, INDEX_BITS);
@@ -122,10 +125,9 @@ int64_t penstock_run(Device* device, const uint32_t* words, int64_t count, int64
             found++;
             moved = true;
         }
-        if (offered && top->i___05Fready) {
-            ++*sent;
-            moved = true;
-        }
+        top->i___05Fvalid = offered;
+        if (offered) set_words(top->i___05Fpayload, words + *sent * EVENT_WORDS, EVENT_WORDS);
+        *sent += taken;
         const uint32_t before = top->events;
         tick(device);
         moved |= top->events != before;
