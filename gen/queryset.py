@@ -92,7 +92,8 @@ class QuerySet:
         return len(self._entries)
 
     def __repr__(self) -> str:
-        return f"QuerySet({len(self):,} subscriptions on {self.schema.stream})"
+        noun = "subscription" if len(self) == 1 else "subscriptions"
+        return f"QuerySet({len(self):,} {noun} on {self.schema.stream})"
 
     def warnings(self, progress: Progress | None = None) -> list[Problem]:
         """The subscriptions that always or never match, each as a problem."""
