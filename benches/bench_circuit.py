@@ -35,7 +35,7 @@ def measure_area(count: int, what: str, cardinality: int, target: float) -> Figu
     return Figure(
         f"{count:,} subscriptions, constants {what}: area",
         [cells["LUT4"] / count],
-        unit="LUT4/subscription",
+        unit="LUT4 each",
         target=target,
         parameters={"subscriptions": count, "cardinality": cardinality, "cells": cells},
     )

@@ -58,9 +58,9 @@ class Figure:
         """``what  result  target  met/missed``, in columns."""
         result = f"{self.result:.4g} {self.unit}"
         if self.target is None:
-            return f"{self.what:<44}{result:>16}"
+            return f"{self.what:<50}  {result:>22}"
         target = f"{'<' if self.at_most else '>'} {self.target:g} {self.unit}"
-        return f"{self.what:<44}{result:>16}{target:>16}  {'met' if self.met else 'missed'}"
+        return f"{self.what:<50}  {result:>22}  {target:>24}  {'met' if self.met else 'missed'}"
 
 
 def report(name: str, question: str, figures: list[Figure]) -> Path:

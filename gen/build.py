@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.gen.errors import DeviceError
 from penstock.gen.explain import plan_svg, plan_text
 from penstock.gen.lower.circuit import circuit_of
-from penstock.gen.lower.verilog import TOP, verilog_of, yosys
+from penstock.gen.lower.verilog import TOP, verilog_of
+from penstock.gen.lower.yosys import run_yosys
 from penstock.gen.manifest import Manifest, manifest_of, to_json
 from penstock.gen.passes import plan_of
 from penstock.gen.plan import Plan
@@ -59,17 +57,7 @@ def area(circuit: str, progress: Progress | None = None) -> dict[str, int]:
     """How many cells of each kind an ECP5 needs for a circuit, by Yosys."""
     if progress:
         progress("counting gates with Yosys", 0, 0)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "top.v").write_text(circuit, encoding="utf-8")
-        script = (
-            f"read_verilog top.v; synth_ecp5 -nowidelut -top {TOP}; tee -o cells.json stat -json"
-        )
-        done = subprocess.run(
-            [yosys(), "-q", "-p", script], cwd=folder, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise DeviceError(f"Yosys failed on the circuit:\n{done.stderr.strip()[-2000:]}")
-        found = json.loads((folder / "cells.json").read_text(encoding="utf-8"))
+    script = f"read_verilog top.v; synth_ecp5 -nowidelut -top {TOP}; tee -o cells.json stat -json"
+    found = json.loads(run_yosys(script, source=("top.v", circuit), result="cells.json"))
     cells = found["design"]["num_cells_by_type"]
     return {cell: int(cells[cell]) for cell in COUNTED_CELLS if cell in cells}
