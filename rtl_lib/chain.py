@@ -11,7 +11,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from penstock.rtl_lib.collector import COUNTER_BITS, Collector
-from penstock.rtl_lib.results import aligned, chunks_for, match_layout
+from penstock.rtl_lib.results import match_layout
 from penstock.rtl_lib.shape import Place
 
 
@@ -99,18 +99,3 @@ def _check_agreement(places: Sequence[Place]) -> None:
     for (one, left), (other, right) in combinations(enumerate(places), 2):
         if left.base < right.addresses.stop and right.base < left.addresses.stop:
             raise ValueError(f"tiles {one} and {other} have addresses in common")
-
-
-def chunk_numbers(tile_sizes: Sequence[int], chunk_bits: int) -> tuple[list[int], int]:
-    """The first chunk of each tile, and one past the last chunk.
-
-    A tile starts at a multiple of its own number of chunks, rounded up to a power of two, so
-    that the high bits of an address name the tile.
-    """
-    firsts, following = [], 0
-    for size in tile_sizes:
-        own_chunks = chunks_for(size, chunk_bits)
-        first = -(-following // aligned(own_chunks)) * aligned(own_chunks)
-        firsts.append(first)
-        following = first + own_chunks
-    return firsts, following

@@ -14,9 +14,9 @@ from models import (
     random_logic,
 )
 from streams import STALLS, simulate
-from tiles import check_chain, filled
+from tiles import check_chain, chunk_numbers, filled
 
-from penstock.rtl_lib.chain import Chain, chunk_numbers
+from penstock.rtl_lib.chain import Chain
 from penstock.rtl_lib.logic import Gate, InRange, Logic
 from penstock.rtl_lib.shape import ChainShape
 from penstock.rtl_lib.table_tile import TableTile
@@ -156,12 +156,6 @@ def test_counters_are_those_of_the_collector():
 
     simulate(chain, bench, limit_cycles=200)
     assert counts == {"events": 4, "chunks": 4, "stalls": 10}
-
-
-def test_tiles_start_at_multiples_of_their_size_rounded_up():
-    assert chunk_numbers([1], 4) == ([0], 1)
-    assert chunk_numbers([4, 4, 4], 4) == ([0, 1, 2], 3)
-    assert chunk_numbers([9, 4, 5, 33, 1], 4) == ([0, 3, 4, 16, 25], 26)
 
 
 def test_a_chain_without_tiles_is_refused():

@@ -7,6 +7,8 @@ from typing import Any
 from models import Chunks, chunks_of, config_item, events_of, item_count, random_bits, result_items
 from streams import Traffic, run_streams
 
+from penstock.rtl_lib.results import aligned, chunks_for
+
 
 def check_tile(
     tile: Any,
@@ -100,3 +102,18 @@ def filled(
         for chunk in chunks
     ]
     return contents, words
+
+
+def chunk_numbers(tile_sizes: Sequence[int], chunk_bits: int) -> tuple[list[int], int]:
+    """The first chunk of each tile, and one past the last chunk.
+
+    A tile starts at a multiple of its own number of chunks, rounded up to a power of two, so
+    that the high bits of an address name the tile.
+    """
+    firsts, following = [], 0
+    for size in tile_sizes:
+        own_chunks = chunks_for(size, chunk_bits)
+        first = -(-following // aligned(own_chunks)) * aligned(own_chunks)
+        firsts.append(first)
+        following = first + own_chunks
+    return firsts, following
