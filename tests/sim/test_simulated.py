@@ -21,6 +21,7 @@ from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
 from penstock.host import matcher as matcher_module
 from penstock.host.device import MATCHES
+from penstock.sim.simulated import circuit as circuit_module
 from penstock.sim.simulated import device as device_module
 from penstock.sim.workload import WorkloadSpec, generate_events, generate_expressions, schema_for
 
@@ -135,7 +136,7 @@ def test_more_matches_than_there_is_room_for_are_fetched_in_turns(
 ) -> None:
     events = generate_events(SPEC).slice(0, 100)
     chunks = workload.counters["chunks"]
-    monkeypatch.setattr(device_module, "ROOM_MATCHES", room)
+    monkeypatch.setattr(circuit_module, "ROOM_MATCHES", room)
     assert workload.match(events)["matches"].to_pylist() == reference(workload, events)
     assert workload.counters["chunks"] - chunks > room
 
@@ -146,7 +147,7 @@ def test_room_that_is_filled_to_the_last_place_loses_nothing(
     events = generate_events(SPEC).slice(0, 30)
     before = workload.counters["chunks"]
     wanted = workload.match(events)["matches"].to_pylist()
-    monkeypatch.setattr(device_module, "ROOM_MATCHES", workload.counters["chunks"] - before)
+    monkeypatch.setattr(circuit_module, "ROOM_MATCHES", workload.counters["chunks"] - before)
     for _ in range(2):
         assert workload.match(events)["matches"].to_pylist() == wanted
 
