@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
-from operator import and_, or_
-from typing import Any
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from penstock.rtl_lib.formula import ALWAYS, Formula, bit, by_shape, joined, side_by_side
 from penstock.rtl_lib.logic import Enabled, Gate, InRange, Logic
-from penstock.rtl_lib.predecoder import Predecoder
+from penstock.rtl_lib.predecoder import Predecoder, bounds_of
 
 
 class Network(wiring.Component):
     """Evaluate every output of a `Logic` on each set of codes.
 
-    There is a register behind every gate. What a gate takes straight from a comparison is made
-    in the same stage, from predecoded wires that wait for it: so a comparison costs no more than
-    its share of the gate's inputs, three, however late it is used. A stage has two LUT levels
-    where gates have at most two comparisons or four other inputs.
+    Each stage has one wide register, with a bit behind every gate. What a gate takes straight
+    from a comparison is made in the same stage, from predecoded wires that wait for it: so a
+    comparison costs no more than its share of the gate's inputs, three, however late it is used.
+    A stage has two LUT levels where gates have at most two comparisons or four other inputs.
 
     Latency: ``1 + stages`` cycles in which ``enable`` is high. Throughput: 1 set of codes per
     cycle with ``enable`` high.
@@ -68,58 +66,85 @@ class Network(wiring.Component):
         ranges = [node for node in self.logic.used() if isinstance(node, InRange)]
         m.submodules.predecoder = predecoder = Predecoder(self.widths, ranges)
         m.d.comb += [predecoder.codes.eq(self.codes), predecoder.enable.eq(self.enable)]
-        stages = _Stages(self, predecoder)
-        for index in range(len(self.logic.nodes)):
-            stages.place(index)
-        m.d.comb += self.outputs.eq(
-            Cat(*(stages.literal(out, self.stages) for out in self.logic.outputs))
-        )
-        with m.If(self.enable):
-            m.d.sync += stages.updates
+        uses = _Uses(self.logic, self.stages, predecoder)
+        bits: dict[int, Value] = {
+            **{_wire(index): wire for index, wire in enumerate(predecoder.wires)},
+            **{
+                index: self.enabled[node.output]
+                for index, node in enumerate(self.logic.nodes)
+                if isinstance(node, Enabled)
+            },
+        }
+        for stage in range(1, self.stages + 1):
+            bits = self._stage(m, stage, uses, bits)
+        outputs = [uses.literal(literal) for literal in self.logic.outputs]
+        found: dict[int, Value] = {}
+        for shape, group in by_shape(outputs).items():
+            made = Signal(len(group), name=f"out_{len(found)}")
+            m.d.comb += made.eq(side_by_side([outputs[n] for n in group], bits))
+            # What is a bit of the last register already needs no signal between.
+            found |= {
+                n: bits[outputs[n].bits[0]] if shape == "x" else made[position]
+                for position, n in enumerate(group)
+            }
+        m.d.comb += self.outputs.eq(Cat(*(found[n] for n in range(len(outputs)))))
         return m
 
+    def _stage(
+        self, m: Module, stage: int, uses: _Uses, before: dict[int, Value]
+    ) -> dict[int, Value]:
+        """One register: the gates of this level, and what later stages want of the one before."""
+        gates = uses.gates[stage]
+        formulas = [uses.gate(index) for index in gates]
+        order: list[int] = []
+        vectors: list[Value] = []
+        for group in by_shape(formulas).values():
+            order += (gates[n] for n in group)
+            vectors.append(side_by_side([formulas[n] for n in group], before))
+        kept = [key for key in before if uses.last[key] >= stage]
+        register = Signal(len(order) + len(kept), name=f"stage_{stage}", reset_less=True)
+        with m.If(self.enable):
+            m.d.sync += register.eq(Cat(*vectors, *(before[key] for key in kept)))
+        return {key: register[position] for position, key in enumerate([*order, *kept])}
 
-class _Stages:
-    """Where each value is made, and the registers that keep it for later stages."""
 
-    def __init__(self, network: Network, predecoder: Predecoder) -> None:
-        self.network = network
-        self.updates: list[Any] = []
-        self.predecoder = predecoder
-        self.levels = network.logic.levels()
-        self.kept: dict[object, list[Value]] = {
-            ("wire", index): [wire] for index, wire in enumerate(predecoder.wires)
-        }
+def _wire(index: int) -> int:
+    """The number of a predecoded wire, beside those of nodes."""
+    return -1 - index
 
-    def place(self, index: int) -> None:
-        """Make what a gate or an enable bit is; comparisons are made where they are used."""
-        match self.network.logic.nodes[index]:
-            case Enabled(output):
-                self.kept[index] = [self.network.enabled[output]]
-            case Gate(inputs, is_or):
-                stage = self.levels[index] - 1
-                values = [self.literal(literal, stage) for literal in inputs]
-                made = self.register(reduce(or_ if is_or else and_, values), f"n{index}")
-                self.kept[index] = [made]
 
-    def literal(self, literal: int, stage: int) -> Value:
-        """The value of a literal as logic of a stage sees it."""
-        node = self.network.logic.nodes[literal >> 1]
-        if isinstance(node, InRange):
-            value = self.predecoder.in_range(lambda wire: self.at(("wire", wire), stage), node)
+class _Uses:
+    """Which stage uses what last. A gate of level n is made on the way into stage n."""
+
+    def __init__(self, logic: Logic, stages: int, predecoder: Predecoder) -> None:
+        self._logic = logic
+        self._predecoder = predecoder
+        self.last = dict.fromkeys(map(_wire, range(len(predecoder.wires))), 0)
+        self.last |= dict.fromkeys(range(len(logic.nodes)), 0)
+        self.gates: dict[int, list[int]] = {stage: [] for stage in range(1, stages + 1)}
+        for literal in logic.outputs:
+            self._use(self.literal(literal), stages)
+        levels = logic.levels()
+        for index in range(len(logic.nodes) - 1, -1, -1):  # users come after what they use
+            if isinstance(logic.nodes[index], Gate) and self.last[index]:
+                self._use(self.gate(index), levels[index] - 1)
+                self.gates[levels[index]].append(index)
+
+    def _use(self, formula: Formula, stage: int) -> None:
+        for key in formula.bits:
+            self.last[key] = max(self.last[key], stage)
+
+    def gate(self, index: int) -> Formula:
+        node = self._logic.nodes[index]
+        assert isinstance(node, Gate)
+        return joined(map(self.literal, node.inputs), "|" if node.is_or else "&")
+
+    def literal(self, literal: int) -> Formula:
+        node = self._logic.nodes[literal >> 1]
+        if not isinstance(node, InRange):
+            formula = bit(literal >> 1)
+        elif bounds_of(node):
+            formula = self._predecoder.in_range(lambda wire: bit(_wire(wire)), node)
         else:
-            value = self.at(literal >> 1, stage - self.levels[literal >> 1])
-        return ~value if literal & 1 else value
-
-    def at(self, key: object, delay: int) -> Value:
-        """A value so many cycles after it was made."""
-        kept = self.kept[key]
-        while len(kept) <= delay:
-            name = f"n{key}" if isinstance(key, int) else "w" + str(key[1])  # type: ignore[index]
-            kept.append(self.register(kept[-1], f"{name}_{len(kept)}"))
-        return kept[delay]
-
-    def register(self, value: Value, name: str) -> Signal:
-        held = Signal(name=name, reset_less=True)
-        self.updates.append(held.eq(value))
-        return held
+            formula = ALWAYS
+        return ~formula if literal & 1 else formula

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from functools import reduce
+from operator import and_
+from typing import TypeAlias, TypeVar
 
 from amaranth import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from penstock.rtl_lib.formula import Formula
 from penstock.rtl_lib.logic import InRange
 
 Wire: TypeAlias = tuple[int, str, int]
 """Field, which part of its code ("high", "low" or "whole"), and the bound the part reaches."""
+
+_Bit = TypeVar("_Bit", Value, Formula)
+"""Bits of the circuit, or formulas over them."""
 
 SHARED_USES = 3
 """From so many uses on, a bound is worth a wire of its own."""
@@ -71,7 +77,7 @@ class Predecoder(wiring.Component):
         self.widths = tuple(widths)
         uses = Counter((r.field, bound) for r in ranges for bound in bounds_of(r))
         self._asked = frozenset(uses)
-        self._wires: dict[Wire, int] = {}
+        found: set[Wire] = set()
         for (field, bound), count in sorted(uses.items()):
             width = self.widths[field]
             if not 1 <= bound < 2**width:
@@ -81,8 +87,9 @@ class Predecoder(wiring.Component):
                 )
             is_whole = bound == 1 or count >= SHARED_USES
             wires = [(field, "whole", bound)] if is_whole else parts_of(field, width, bound)
-            for wire in wires:
-                self._wires.setdefault(wire, len(self._wires))
+            found.update(wires)
+        # The wires of a part of a code lie side by side, so that they are made together.
+        self._wires: dict[Wire, int] = {wire: n for n, wire in enumerate(sorted(found))}
         super().__init__(
             {
                 "codes": In(sum(self.widths)),
@@ -91,56 +98,63 @@ class Predecoder(wiring.Component):
             }
         )
 
-    def in_range(self, wire: Callable[[int], Value], range_: InRange) -> Value:
-        """Whether a code lies in the range; ``wire`` gives the wire of an index."""
-        value: Value = Const(1)
-        if range_.low:
-            value = self._at_least(wire, range_.field, range_.low)
+    def in_range(self, wire: Callable[[int], _Bit], range_: InRange) -> _Bit:
+        """Whether a code lies in a range with a bound; ``wire`` gives the wire of an index."""
+        reached = [self._at_least(wire, range_.field, bound) for bound in bounds_of(range_)]
         if range_.high is not None:
-            value = value & ~self._at_least(wire, range_.field, range_.high)
-        return value
+            reached[-1] = ~reached[-1]
+        return reduce(and_, reached)
 
-    def _at_least(self, wire: Callable[[int], Value], field: int, bound: int) -> Value:
+    def _at_least(self, wire: Callable[[int], _Bit], field: int, bound: int) -> _Bit:
         if (field, bound) not in self._asked:
             raise ValueError(f"bound {bound} of field {field} was not asked for")
-
-        def reaches(part: str, of: int) -> Value:
-            if of <= 0:
-                return Const(1)
-            index = self._wires.get((field, part, of))
-            return Const(0) if index is None else wire(index)
-
-        if (field, "whole", bound) in self._wires:
-            return reaches("whole", bound)
+        whole = self._wires.get((field, "whole", bound))
+        if whole is not None:
+            return wire(whole)
         low = low_bits(self.widths[field])
         above, rest = bound >> low, bound & (2**low - 1)
         if rest == 0:
-            return reaches("high", above)
-        return reaches("high", above + 1) | (reaches("high", above) & reaches("low", rest))
+            return wire(self._wires[field, "high", above])
+        value = wire(self._wires[field, "low", rest])
+        if above > 0:
+            value = wire(self._wires[field, "high", above]) & value
+        if above + 1 < 2 ** (self.widths[field] - low):
+            value = wire(self._wires[field, "high", above + 1]) | value
+        return value
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        codes: list[Value] = []
-        offset = 0
-        for width in self.widths:
-            codes.append(self.codes[offset : offset + width])
-            offset += width
-        registers, updates = [], []
+        register = Signal.like(self.wires, reset_less=True, name="reached")
+        parts: dict[tuple[int, str], list[int]] = {}
         for field, part, bound in self._wires:
-            low = low_bits(self.widths[field])
-            bits = {"high": codes[field][low:], "low": codes[field][:low], "whole": codes[field]}
-            wire = Signal(name=f"f{field}_{part}_{bound}", reset_less=True)
-            registers.append(wire)
-            updates.append(wire.eq(_at_least(bits[part], bound)))
+            parts.setdefault((field, part), []).append(bound)
+        made = [_reached(m, self._bits(*part), bounds) for part, bounds in parts.items()]
         with m.If(self.enable):
-            m.d.sync += updates
-        m.d.comb += self.wires.eq(Cat(*registers))
+            m.d.sync += register.eq(Cat(*made))
+        m.d.comb += self.wires.eq(register)
         return m
 
+    def _bits(self, field: int, part: str) -> Value:
+        """A part of a field's code."""
+        start, width = sum(self.widths[:field]), self.widths[field]
+        low = low_bits(width)
+        first, last = {"high": (low, width), "low": (0, low), "whole": (0, width)}[part]
+        return self.codes[start + first : start + last]
 
-def _at_least(bits: Value, bound: int) -> Value:
-    """``bits >= bound`` as gates; synthesis would make a carry chain of a comparison."""
-    value: Value = Const(1)
+
+def _reached(m: Module, bits: Value, bounds: Sequence[int]) -> Value:
+    """A bit per bound, ``bits >= bound``, as gates: a comparison would become a carry chain.
+
+    From the lowest bit up: where the bound has a one, the bit and what is below it must reach
+    the bound; where it has a zero, either will do.
+    """
+    count = len(bounds)
+    value: Value = Const(2**count - 1, count)
     for index in range(len(bits)):
-        value = bits[index] & value if bound >> index & 1 else bits[index] | value
+        zeros = Const(
+            sum(1 << n for n, bound in enumerate(bounds) if not bound >> index & 1), count
+        )
+        here, reached = bits[index].replicate(count), Signal(count, name=f"reached_{index}")
+        m.d.comb += reached.eq((here & value) | ((here | value) & zeros))
+        value = reached
     return value
