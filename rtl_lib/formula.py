@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import and_, or_
 
-from amaranth import Cat, Const, Value
+from amaranth import Cat, Const, Signal, Value
 
 OPERATIONS = {"&": and_, "|": or_}
 
@@ -57,14 +57,14 @@ def by_shape(formulas: Sequence[Formula]) -> dict[str, list[int]]:
     return groups
 
 
-def side_by_side(formulas: Sequence[Formula], bits: Mapping[int, Value]) -> Value:
-    """A bit per formula, all formulas of the same shape; ``bits`` gives the values of bits."""
+def side_by_side(formulas: Sequence[Formula], vector: Signal) -> Value:
+    """A bit per formula, all formulas of the same shape, over the bits of a vector."""
     shape = formulas[0].shape
     operands = iter(zip(*(formula.bits for formula in formulas), strict=True))
     stack: list[Value] = []
     for step in shape:
         if step == "x":
-            stack.append(Cat(*(bits[number] for number in next(operands))))
+            stack.append(picked(vector, next(operands)))
         elif step == "1":
             stack.append(Const(2 ** len(formulas) - 1, len(formulas)))
         elif step == "~":
@@ -74,3 +74,14 @@ def side_by_side(formulas: Sequence[Formula], bits: Mapping[int, Value]) -> Valu
             stack.append(OPERATIONS[step](stack.pop(), right))
     (value,) = stack
     return value
+
+
+def picked(vector: Signal, numbers: Sequence[int]) -> Value:
+    """Some bits of a vector in a new order; neighbours that stay neighbours go together."""
+    runs: list[slice] = []
+    for number in numbers:
+        if runs and runs[-1].stop == number:
+            runs[-1] = slice(runs[-1].start, number + 1)
+        else:
+            runs.append(slice(number, number + 1))
+    return Cat(*(vector[run] for run in runs))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from penstock.rtl_lib.formula import ALWAYS, Formula, bit, by_shape, joined, side_by_side
+from penstock.rtl_lib.formula import ALWAYS, Formula, bit, by_shape, joined, picked, side_by_side
 from penstock.rtl_lib.logic import Enabled, Gate, InRange, Logic
 from penstock.rtl_lib.predecoder import Predecoder, bounds_of
 
@@ -67,45 +68,65 @@ class Network(wiring.Component):
         m.submodules.predecoder = predecoder = Predecoder(self.widths, ranges)
         m.d.comb += [predecoder.codes.eq(self.codes), predecoder.enable.eq(self.enable)]
         uses = _Uses(self.logic, self.stages, predecoder)
-        bits: dict[int, Value] = {
-            **{_wire(index): wire for index, wire in enumerate(predecoder.wires)},
-            **{
-                index: self.enabled[node.output]
-                for index, node in enumerate(self.logic.nodes)
-                if isinstance(node, Enabled)
+        here = _Vector(
+            Signal(len(predecoder.wires) + len(self.enabled), name="stage_0"),
+            {
+                **{_wire(index): index for index in range(len(predecoder.wires))},
+                **{
+                    index: len(predecoder.wires) + node.output
+                    for index, node in enumerate(self.logic.nodes)
+                    if isinstance(node, Enabled)
+                },
             },
-        }
+        )
+        m.d.comb += here.signal.eq(Cat(predecoder.wires, self.enabled))
         for stage in range(1, self.stages + 1):
-            bits = self._stage(m, stage, uses, bits)
-        outputs = [uses.literal(literal) for literal in self.logic.outputs]
-        found: dict[int, Value] = {}
-        for shape, group in by_shape(outputs).items():
-            made = Signal(len(group), name=f"out_{len(found)}")
-            m.d.comb += made.eq(side_by_side([outputs[n] for n in group], bits))
-            # What is a bit of the last register already needs no signal between.
-            found |= {
-                n: bits[outputs[n].bits[0]] if shape == "x" else made[position]
-                for position, n in enumerate(group)
-            }
-        m.d.comb += self.outputs.eq(Cat(*(found[n] for n in range(len(outputs)))))
+            here = self._stage(m, stage, uses, here)
+        outputs = here.over([uses.literal(literal) for literal in self.logic.outputs])
+        made, positions = _made(outputs, here)
+        found = Signal(len(outputs), name="found")
+        places = {position: place for place, position in enumerate(positions)}
+        m.d.comb += [
+            found.eq(Cat(*made)),
+            self.outputs.eq(picked(found, [places[n] for n in range(len(outputs))])),
+        ]
         return m
 
-    def _stage(
-        self, m: Module, stage: int, uses: _Uses, before: dict[int, Value]
-    ) -> dict[int, Value]:
+    def _stage(self, m: Module, stage: int, uses: _Uses, before: _Vector) -> _Vector:
         """One register: the gates of this level, and what later stages want of the one before."""
         gates = uses.gates[stage]
-        formulas = [uses.gate(index) for index in gates]
-        order: list[int] = []
-        vectors: list[Value] = []
-        for group in by_shape(formulas).values():
-            order += (gates[n] for n in group)
-            vectors.append(side_by_side([formulas[n] for n in group], before))
-        kept = [key for key in before if uses.last[key] >= stage]
-        register = Signal(len(order) + len(kept), name=f"stage_{stage}", reset_less=True)
+        made, order = _made(before.over([uses.gate(index) for index in gates]), before)
+        kept = [key for key in before.places if uses.last[key] >= stage]
+        keys = [*(gates[n] for n in order), *kept]
+        register = Signal(len(keys), name=f"stage_{stage}", reset_less=True)
         with m.If(self.enable):
-            m.d.sync += register.eq(Cat(*vectors, *(before[key] for key in kept)))
-        return {key: register[position] for position, key in enumerate([*order, *kept])}
+            m.d.sync += register.eq(
+                Cat(*made, picked(before.signal, [before.places[key] for key in kept]))
+            )
+        return _Vector(register, {key: place for place, key in enumerate(keys)})
+
+
+@dataclass(frozen=True)
+class _Vector:
+    """What a stage sees: which bit of a signal holds which value."""
+
+    signal: Signal
+    places: dict[int, int]
+
+    def over(self, formulas: Iterable[Formula]) -> list[Formula]:
+        """Formulas of values as formulas of this signal's bits."""
+        return [Formula(f.shape, tuple(self.places[key] for key in f.bits)) for f in formulas]
+
+
+def _made(formulas: Sequence[Formula], source: _Vector) -> tuple[list[Value], list[int]]:
+    """The formulas as vectors, those of a shape together, and their numbers in that order."""
+    vectors: list[Value] = []
+    order: list[int] = []
+    for group in by_shape(formulas).values():
+        group.sort(key=lambda n: formulas[n].bits)  # so that neighbours stay neighbours
+        vectors.append(side_by_side([formulas[n] for n in group], source.signal))
+        order += group
+    return vectors, order
 
 
 def _wire(index: int) -> int:

@@ -8,11 +8,11 @@ from functools import reduce
 from operator import and_
 from typing import TypeAlias, TypeVar
 
-from amaranth import Cat, Const, Module, Signal, Value
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from penstock.rtl_lib.formula import Formula
+from penstock.rtl_lib.formula import Formula, picked
 from penstock.rtl_lib.logic import InRange
 
 Wire: TypeAlias = tuple[int, str, int]
@@ -145,16 +145,22 @@ class Predecoder(wiring.Component):
 def _reached(m: Module, bits: Value, bounds: Sequence[int]) -> Value:
     """A bit per bound, ``bits >= bound``, as gates: a comparison would become a carry chain.
 
-    From the lowest bit up: where the bound has a one, the bit and what is below it must reach
-    the bound; where it has a zero, either will do.
+    With one bit more, the bounds up to there are reached with that bit alone as well, and those
+    beyond only together with it.
     """
-    count = len(bounds)
-    value: Value = Const(2**count - 1, count)
-    for index in range(len(bits)):
-        zeros = Const(
-            sum(1 << n for n, bound in enumerate(bounds) if not bound >> index & 1), count
+    levels = [list(bounds)]
+    for index in range(len(bits) - 1, 0, -1):
+        levels.append(sorted({bound % 2**index for bound in levels[-1]} - {0}))
+    vector = Signal(0)
+    places: dict[int, int] = {}
+    for index, level in enumerate(reversed(levels)):
+        half, here = 2**index, bits[index]
+        below = picked(vector, [places[bound] for bound in level if bound < half])
+        beyond = picked(vector, [places[bound - half] for bound in level if bound > half])
+        at = here.replicate(int(half in level))
+        vector = Signal(len(level), name=f"reached_{index}")
+        m.d.comb += vector.eq(
+            Cat(below | here.replicate(len(below)), at, beyond & here.replicate(len(beyond)))
         )
-        here, reached = bits[index].replicate(count), Signal(count, name=f"reached_{index}")
-        m.d.comb += reached.eq((here & value) | ((here | value) & zeros))
-        value = reached
-    return value
+        places = {bound: place for place, bound in enumerate(level)}
+    return vector
