@@ -28,6 +28,7 @@ class Build:
     manifest: Manifest
     event_bits: int
     """Bits of the circuit's event port, configuration words and their flag included."""
+    has_memories: bool = False
 
 
 def build(queries: QuerySet, progress: Progress | None = None) -> Build:

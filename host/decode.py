@@ -33,15 +33,18 @@ class Decoder:
         """Event and place of the id, in order of both, for every bit that is set."""
         if not len(bits):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        flags = np.unpackbits(bits.view(np.uint8), bitorder="little").reshape(len(bits), -1)
-        rows, columns = np.nonzero(flags)
+        flags = np.unpackbits(bits.view(np.uint8), bitorder="little")
+        rows, columns = np.divmod(np.flatnonzero(flags), CHUNK_BITS)
         ranks = self._ranks[chunks[rows] * CHUNK_BITS + columns]
         assert ranks.min() >= 0, "a match bit without a subscription is set"
-        order = np.lexsort((ranks, events[rows]))
-        return events[rows][order], ranks[order]
+        # One number for both sorts several times as fast as two.
+        keys = events[rows] * len(self.ids) + ranks
+        keys.sort()
+        return np.divmod(keys, len(self.ids))
 
     def lists(self, events: Integers, ranks: Integers, count: int) -> pa.Array:
         """``list<string>`` for so many events, from pairs in order."""
-        offsets = np.searchsorted(events, np.arange(count + 1)).astype(np.int32)
+        offsets = np.zeros(count + 1, dtype=np.int32)
+        np.cumsum(np.bincount(events, minlength=count), out=offsets[1:])
         ids = self.ids.take(pa.array(ranks))
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), ids).cast(MATCHES)

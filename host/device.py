@@ -15,6 +15,9 @@ class Device(Protocol):
     attribute's name and in the Arrow type of its type; NULL is absent.
     """
 
+    batch_events: int
+    """How many events are worth a batch: few where each takes long, so that progress shows."""
+
     def match(self, events: pa.RecordBatch) -> pa.Array:
         """For each event the ids that match, in order of id: ``list<string>``."""
 

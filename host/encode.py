@@ -17,6 +17,8 @@ from penstock.host.keys import keys_of
 
 Words = npt.NDArray[np.uint32]
 WORD_BITS = 32
+TABLE_KEYS = 1 << 16
+"""Where cuts lie within so many keys, a table has the code of each."""
 
 
 class Encoder:
@@ -46,14 +48,21 @@ class Encoder:
 
 
 class _CodeColumn:
-    """The codes of one attribute: how many cuts lie at or below a value, by a table."""
+    """The codes of one attribute: how many cuts lie at or below a value, by a search or a table."""
 
     def __init__(self, field: CodeField) -> None:
         self._name = field.attribute.name
         self._type = field.attribute.type
-        self._codes = np.array(field.codes, dtype=np.uint32)
+        cuts, codes = field.cuts, field.codes
+        if cuts and cuts[0] == self._type.lowest:  # every value is at or above it
+            cuts, codes = cuts[1:], codes[1:]
+        self._codes = np.array(codes, dtype=np.uint32)
         is_narrow = self._type.key_bits is not None and self._type.key_bits <= 64
-        self._cuts = np.array(field.cuts, dtype=np.int64 if is_narrow else object)
+        self._cuts = np.array(cuts, dtype=np.int64 if is_narrow else object)
+        self._table: Words | None = None
+        if is_narrow and cuts and int(self._cuts[-1]) - int(self._cuts[0]) < TABLE_KEYS:
+            # From just below the first cut to the last; beyond, codes do not change.
+            self._table = self._search(np.arange(self._cuts[0] - 1, self._cuts[-1] + 1))
 
     def codes(self, events: pa.RecordBatch) -> Words | None:
         """The codes of all events; ``None`` where none has the attribute."""
@@ -65,11 +74,18 @@ class _CodeColumn:
         return self._of(column)
 
     def _of(self, column: pa.Array) -> Words:
-        found: Words = self._codes[
-            np.searchsorted(self._cuts, keys_of(column, self._type), side="right")
-        ]
+        keys = keys_of(column, self._type)
+        if self._table is None:
+            found = self._search(keys)
+        else:
+            first = self._cuts[0] - 1
+            found = self._table[np.clip(keys, first, self._cuts[-1]) - first]
         if column.null_count:
             found[np.asarray(column.is_null())] = 0
+        return found
+
+    def _search(self, keys: npt.NDArray[Any]) -> Words:
+        found: Words = self._codes[np.searchsorted(self._cuts, keys, side="right")]
         return found
 
     def _by_distinct(self, column: pa.Array) -> Words:

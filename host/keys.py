@@ -29,8 +29,9 @@ def keys_of(column: pa.Array, of: Type) -> npt.NDArray[Any]:
         return np.asarray(column.fill_null("").to_pylist(), dtype=object)
     if of.name in ("DATE", "TIMESTAMP"):
         column = column.cast(pa.int32() if of.name == "DATE" else pa.int64())
-    keys: Integers = np.asarray(column.cast(pa.int64()).fill_null(0))
-    return keys
+    if column.null_count:
+        column = column.fill_null(False if of.name == "BOOLEAN" else 0)
+    return np.asarray(column).astype(np.int64)
 
 
 def _float_keys(column: pa.Array, of: Type) -> Integers:

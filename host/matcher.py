@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.gen.errors import DeviceError
@@ -13,8 +14,6 @@ from penstock.gen.queryset import Progress, QuerySet
 from penstock.host.device import MATCHES, SCORED_MATCHES, Device
 from penstock.host.events import to_table, to_wide
 from penstock.host.explain import Explanation, explain
-
-BATCH_EVENTS = 4096
 
 
 class Matcher:
@@ -98,10 +97,11 @@ class Matcher:
     ) -> pa.Table:
         table = to_table(events, self.queries.schema)
         answers = []
-        for start in range(0, table.num_rows, BATCH_EVENTS):
+        size = self._open_device().batch_events
+        for start in range(0, table.num_rows, size):
             if progress:
                 progress("matching events", start, table.num_rows)
-            batch = to_wide(table.slice(start, BATCH_EVENTS), self.queries.schema, first=start)
+            batch = to_wide(table.slice(start, size), self.queries.schema, first=start)
             answers.append(answer(batch))
-        index = pa.array(range(table.num_rows), pa.int64())
+        index = pa.array(np.arange(table.num_rows))
         return pa.table({"event": index, "matches": pa.chunked_array(answers, of)})

@@ -17,9 +17,13 @@ from penstock.sim import oracle
 from penstock.sim.be_star_tree import BEStarTree
 from penstock.sim.be_tree import BETree
 
+BATCH_EVENTS = 4096
+
 
 class OracleDevice:
     """Evaluates every subscription on every event, as the definition says."""
+
+    batch_events = BATCH_EVENTS
 
     def __init__(self, queries: QuerySet, progress: Progress | None = None) -> None:
         self._schema = queries.schema
@@ -43,6 +47,8 @@ class OracleDevice:
 
 class ReferenceDevice:
     """Matches with a BE-Tree, ranks with a BE*-Tree that is grown when first asked."""
+
+    batch_events = BATCH_EVENTS
 
     def __init__(self, queries: QuerySet, progress: Progress | None = None) -> None:
         self._schema = queries.schema

@@ -14,20 +14,27 @@ from penstock.gen.plan import CHUNK_BITS
 from penstock.gen.queryset import Progress
 from penstock.host.encode import Words
 from penstock.sim.simulated.compile import compiled
+from penstock.sim.simulated.lanes import LANES
 
 IDLE_LIMIT_CYCLES = 100_000
 ROOM_MATCHES = 1 << 16
+SPREAD_EVENTS = 64
+"""From so many events for each lane on, a batch is spread over all lanes."""
 CIRCUIT_COUNTERS = ("events", "chunks", "stalls")
-MATCH = np.dtype([("sequence", np.uint32), ("chunk", np.uint32), ("bits", np.uint32)])
+MATCH = np.dtype([("event", np.int64), ("chunk", np.uint32), ("bits", np.uint32)])
+WORK = np.dtype([(name, np.int64) for name in ("row", "end", "first", "events")])
 
 
 class Circuit:
-    """The compiled circuit, through ctypes."""
+    """The compiled circuit, or 64 copies of it in one model, through ctypes."""
 
     def __init__(
         self, built: Build, words: int, waves: Path | None, progress: Progress | None
     ) -> None:
+        # Waves show one circuit as it is. Memories cannot be widened to lanes.
+        self._lanes = 1 if waves or built.has_memories else LANES
         defines = {
+            "LANES": self._lanes,
             "EVENT_WORDS": words,
             "CHUNK_BITS": CHUNK_BITS,
             "INDEX_BITS": max(1, (built.plan.chunk_count - 1).bit_length()),
@@ -39,40 +46,51 @@ class Circuit:
         self._library = library = _library(path, digest)
         library.penstock_open.restype = ctypes.c_void_p
         library.penstock_cycles.restype = ctypes.c_uint64
+        library.penstock_counter.restype = ctypes.c_uint64
         library.penstock_run.restype = ctypes.c_int64
-        for name in CIRCUIT_COUNTERS:
-            getattr(library, f"penstock_{name}").restype = ctypes.c_uint32
         vcd = str(waves).encode() if waves else None
         self._device: ctypes.c_void_p | None = ctypes.c_void_p(library.penstock_open(vcd))
 
     def counters(self) -> dict[str, int]:
-        """Cycles in 64 bits; what the circuit counts itself wraps at 32."""
+        """Sums over all copies; what each counts itself wraps at 32 bits."""
         device = self._opened()
-        return {
-            name: int(getattr(self._library, f"penstock_{name}")(device))
-            for name in ("cycles", *CIRCUIT_COUNTERS)
-        }
+        counted = {"cycles": int(self._library.penstock_cycles(device))}
+        for number, name in enumerate(CIRCUIT_COUNTERS):
+            counted[name] = int(self._library.penstock_counter(device, number))
+        return counted
 
-    def run(self, words: Words, events: int) -> npt.NDArray[np.void]:
-        """All matches of some events; ``events`` is how many are answered when they are done."""
-        sent = ctypes.c_int64(0)
+    def match(self, events: Words) -> npt.NDArray[np.void]:
+        """The matches of some events, by their row; those of an event in order of chunks."""
+        work = np.zeros(self._lanes, dtype=WORK)
+        is_spread = len(events) >= SPREAD_EVENTS * self._lanes
+        ends = np.linspace(0, len(events), self._lanes + 1, dtype=np.int64)
+        work["row"][0], work["end"][0] = 0, len(events)
+        if is_spread:
+            work["row"], work["end"] = ends[:-1], ends[1:]
+        work["first"], work["events"] = work["row"], work["end"] - work["row"]
+        return self._run(events, work)
+
+    def configure(self, words: Words) -> None:
+        """Send configuration words to every copy, after all events before them."""
+        work = np.zeros(self._lanes, dtype=WORK)
+        work["end"] = len(words)
+        self._run(words, work)
+
+    def _run(self, rows: Words, work: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
         parts = []
-        while True:
-            room = np.empty(ROOM_MATCHES, dtype=MATCH)
+        while (work["row"] < work["end"]).any() or work["events"].any():
+            room = np.empty(ROOM_MATCHES + self._lanes, dtype=MATCH)
             found = self._library.penstock_run(
                 self._opened(),
-                words.ctypes.data_as(ctypes.c_void_p),
-                ctypes.c_int64(len(words)),
-                ctypes.byref(sent),
-                ctypes.c_uint32(events % 2**32),
+                rows.ctypes.data_as(ctypes.c_void_p),
+                work.ctypes.data_as(ctypes.c_void_p),
                 room.ctypes.data_as(ctypes.c_void_p),
                 ctypes.c_int64(len(room)),
             )
             if found < 0:
                 raise DeviceError(f"the circuit stood still for {IDLE_LIMIT_CYCLES:,} cycles")
             parts.append(room[:found])
-            if found < len(room):
-                return np.concatenate(parts)
+        return np.concatenate(parts) if parts else np.empty(0, dtype=MATCH)
 
     def _opened(self) -> ctypes.c_void_p:
         if self._device is None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from penstock.gen.errors import DeviceError
 from penstock.gen.queryset import Progress
+from penstock.sim.simulated import lanes
 
 HARNESS = Path(__file__).with_name("harness.cpp")
 LIBRARY = "circuit.so"
@@ -49,7 +50,8 @@ def compiled(
     Processes that want the same one wait for the first; the library appears whole or not at all.
     """
     # What is compiled besides the circuit: a change of it must not find a library made before.
-    recipe = hashlib.sha256(HARNESS.read_bytes() + Path(__file__).read_bytes()).hexdigest()[:8]
+    parts = (HARNESS, Path(__file__), Path(lanes.__file__))
+    recipe = hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:8]
     folder = cache_folder() / f"{digest}-{recipe}{'-waves' if waves else ''}"
     library = folder / LIBRARY
     if library.exists():
@@ -78,10 +80,11 @@ def _compile(
     progress: Progress | None,
 ) -> Path:
     if progress:
-        progress("simulation: Verilator", 0, 0)
+        progress("simulation: Yosys and Verilator", 0, 0)
     root = verilator_root()
     compiler()  # if there is none, say so before Verilator has worked
-    (work / "top.v").write_text(verilog, encoding="utf-8")
+    source = verilog if defines.get("LANES", 1) == 1 else lanes.widened(verilog)
+    (work / "top.v").write_text(source, encoding="utf-8")
     options = ["--cc", "--top-module", "top", "-O3", "--x-assign", "fast", "--x-initial", "fast"]
     options += ["--noassert", "-Wno-fatal", "--output-split", str(SPLIT_STATEMENTS)]
     options += ["--output-split-cfuncs", str(FUNCTION_STATEMENTS)]

@@ -24,6 +24,8 @@ from penstock.sim.simulated.circuit import Circuit
 class SimulatedDevice:
     """Matches on the compiled circuit; whole batches go in and come back in one call each."""
 
+    batch_events = 1 << 16
+
     def __init__(
         self, queries: QuerySet, progress: Progress | None = None, *, waves: Path | None = None
     ) -> None:
@@ -35,15 +37,13 @@ class SimulatedDevice:
         self._decoder = Decoder(built.manifest)
         self._residuals = _residuals(built)
         self._circuit = Circuit(built, self._encoder.words, waves, progress)
-        self._answered = 0
 
     def match(self, events: pa.RecordBatch) -> pa.Array:
-        words = self._encoder.encode(events)
-        found = self._circuit.run(words, self._answered + len(words))
-        sequence = (found["sequence"].astype(np.int64) - self._answered) % 2**32
-        self._answered = (self._answered + len(words)) % 2**32
+        found = self._circuit.match(self._encoder.encode(events))
         numbers, places = self._decoder.pairs(
-            sequence, found["chunk"].astype(np.int64), np.ascontiguousarray(found["bits"])
+            np.ascontiguousarray(found["event"]),
+            found["chunk"].astype(np.int64),
+            np.ascontiguousarray(found["bits"]),
         )
         if self._residuals:
             kept = self._exactly(events, numbers, places)

@@ -13,7 +13,6 @@ import penstock
 from penstock import DataError, DeviceError, QuerySet, Schema
 from penstock.gen.expr import Subscription
 from penstock.gen.normalise import TooManyDisjuncts
-from penstock.host import matcher as matcher_module
 from penstock.host.device import MATCHES, SCORED_MATCHES
 from penstock.sim import oracle
 
@@ -158,7 +157,7 @@ def test_events_without_values_are_events(matcher):
 
 
 def test_batches_are_joined_in_order(matcher, monkeypatch):
-    monkeypatch.setattr(matcher_module, "BATCH_EVENTS", 2)
+    monkeypatch.setattr(matcher._device, "batch_events", 2)
     many = EVENTS * 3
     seen = []
     for form in (many, table_of(many), sparse(many)):
@@ -170,7 +169,7 @@ def test_batches_are_joined_in_order(matcher, monkeypatch):
 
 
 def test_error_in_a_later_batch_counts_events_from_the_start(matcher, monkeypatch):
-    monkeypatch.setattr(matcher_module, "BATCH_EVENTS", 2)
+    monkeypatch.setattr(matcher._device, "batch_events", 2)
     with pytest.raises(DataError, match=r"event 5 has an unknown attribute 'pric'\nhint: did you"):
         matcher.match(sparse([*EVENTS, {"pric": 1}]))
 

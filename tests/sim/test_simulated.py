@@ -19,7 +19,6 @@ from penstock.cli.main import main
 from penstock.gen import passes
 from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
-from penstock.host import matcher as matcher_module
 from penstock.host.device import MATCHES
 from penstock.sim.simulated import circuit as circuit_module
 from penstock.sim.simulated import device as device_module
@@ -123,11 +122,25 @@ def test_batches_in_a_row_answer_as_one(workload: Matcher, monkeypatch: pytest.M
     wanted = reference(workload, events)
     before = workload.counters
     for batch_events in (1, 7, 128):
-        monkeypatch.setattr(matcher_module, "BATCH_EVENTS", batch_events)
+        monkeypatch.setattr(workload._device, "batch_events", batch_events)
         few = events.slice(0, 20 * batch_events)
         assert workload.match(few)["matches"].to_pylist() == wanted[: len(few)]
     assert workload.counters["events"] - before["events"] == 20 + 140 + 400
     assert workload.counters["cycles"] > before["cycles"]
+
+
+@pytest.mark.parametrize("count", [64, 65, 127, 300])
+@pytest.mark.parametrize("room", [1, 1 << 16])
+def test_batches_spread_over_all_lanes_answer_as_in_one(
+    workload: Matcher, monkeypatch: pytest.MonkeyPatch, count: int, room: int
+) -> None:
+    events = generate_events(SPEC).slice(0, count)
+    before = workload.counters
+    monkeypatch.setattr(circuit_module, "SPREAD_EVENTS", 1)
+    monkeypatch.setattr(circuit_module, "ROOM_MATCHES", room)
+    for _ in range(2):  # the second finds lanes that have counted differently
+        assert workload.match(events)["matches"].to_pylist() == reference(workload, events)
+    assert workload.counters["events"] - before["events"] == 2 * count
 
 
 @pytest.mark.parametrize("room", [1, 2, 50])

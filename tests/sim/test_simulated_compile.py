@@ -10,8 +10,8 @@ import pytest
 
 import penstock
 from penstock import DeviceError, QuerySet, Schema
+from penstock.sim.simulated import circuit as circuit_module
 from penstock.sim.simulated import compile as compile_module
-from penstock.sim.simulated import device as device_module
 
 
 def one_query() -> QuerySet:
@@ -50,7 +50,7 @@ def test_library_of_another_circuit_is_refused(
     source.write_text('extern "C" const char* penstock_digest() { return "other"; }')
     words = [*compile_module.compiler(), "-shared", "-fPIC", "-o", library, source]
     subprocess.run(words, check=True)
-    monkeypatch.setattr(device_module, "compiled", lambda *words, **options: library)
+    monkeypatch.setattr(circuit_module, "compiled", lambda *words, **options: library)
     with pytest.raises(DeviceError, match="is not the circuit of this manifest; delete it"):
         penstock.open(one_query(), engine="simulated")
 
@@ -60,7 +60,7 @@ def test_damaged_library_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     (tmp_path / "circuit.so").write_bytes(content)
-    monkeypatch.setattr(device_module, "compiled", lambda *w, **o: tmp_path / "circuit.so")
+    monkeypatch.setattr(circuit_module, "compiled", lambda *w, **o: tmp_path / "circuit.so")
     with pytest.raises(DeviceError, match=r"circuit\.so is not a compiled circuit; delete it"):
         penstock.open(one_query(), engine="simulated")
 
