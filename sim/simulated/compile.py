@@ -22,6 +22,8 @@ from penstock.sim.simulated import lanes
 
 HARNESS = Path(__file__).with_name("harness.cpp")
 LIBRARY = "circuit.so"
+UNIT_BYTES = 400_000
+"""Generated files are compiled together up to so much text."""
 SPLIT_STATEMENTS = 20_000
 """Verilator starts a new file after so many; they are compiled side by side."""
 FUNCTION_STATEMENTS = 500
@@ -95,20 +97,50 @@ def _compile(
         {**os.environ, "VERILATOR_ROOT": str(root)},
     )  # fmt: skip
     shutil.copy(HARNESS, work)
-    support = ["verilated.cpp", "verilated_threads.cpp"]
-    support += ["verilated_vcd_c.cpp"] if waves else []
-    sources = [*sorted(work.glob("*.cpp")), *(root / "include" / name for name in support)]
-    flags = ["-std=c++17", "-O1", "-fPIC", f"-I{root / 'include'}", f"-I{work}"]
-    flags += [f"-I{root / 'include' / 'vltstd'}", f'-DDIGEST="{digest}"']
-    settings = {"VM_TRACE": int(waves), "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0} | defines
+    flags = ["-std=c++17", "-O1", "-fPIC", f"-I{root / 'include'}"]
+    flags += [f"-I{root / 'include' / 'vltstd'}"]
+    settings = {"VM_TRACE": int(waves), "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0}
     flags += [f"-D{name}={value}" for name, value in settings.items()]
-    objects = _compile_all(sources, flags, work, progress)
+    own = [f"-I{work}", f'-DDIGEST="{digest}"', *(f"-D{n}={value}" for n, value in defines.items())]
+    objects = _support(root, flags, waves)
+    objects += _objects(_units(work), [*flags, *own], work, progress)
     library = work / LIBRARY
     _run([*compiler(), "-shared", "-o", str(library), *objects, "-lpthread"], "the C++ compiler")
     return library
 
 
-def _compile_all(
+def _units(work: Path) -> list[Path]:
+    """The generated files in few units: small ones take longer to start on than to compile."""
+    units: list[list[str]] = [[]]
+    filled = 0
+    for source in sorted(work.glob("*.cpp")):
+        if filled + source.stat().st_size > UNIT_BYTES and units[-1]:
+            units.append([])
+            filled = 0
+        filled += source.stat().st_size
+        units[-1].append(source.name)
+    paths = []
+    for number, names in enumerate(units):
+        paths.append(work / f"unit_{number}.cxx")
+        paths[-1].write_text("".join(f'#include "{name}"\n' for name in names), encoding="utf-8")
+    return paths
+
+
+def _support(root: Path, flags: Sequence[str], waves: bool) -> list[str]:
+    """What every model is linked with, compiled once and kept in the cache too."""
+    names = ["verilated", "verilated_threads", *(["verilated_vcd_c"] if waves else [])]
+    sources = [root / "include" / f"{name}.cpp" for name in names]
+    key = " ".join([*compiler(), *flags, str(sources[0].stat().st_mtime_ns)])
+    folder = cache_folder() / f"support-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder) as work:
+        missing = [s for s in sources if not (folder / f"{s.stem}.o").exists()]
+        for made in _objects(missing, flags, Path(work), None):
+            Path(made).replace(folder / Path(made).name)
+    return [str(folder / f"{source.stem}.o") for source in sources]
+
+
+def _objects(
     sources: Sequence[Path], flags: Sequence[str], work: Path, progress: Progress | None
 ) -> list[str]:
     """Compile as many files at once as there are cores."""
