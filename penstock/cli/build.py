@@ -114,7 +114,11 @@ class _Outcome:
 def _route_line(routed: Routed) -> str:
     if not routed.is_routed:
         return f"not routed on {routed.part}: {routed.stopped}"
-    used = ", ".join(f"{count:,} of {of:,} {cell}" for cell, (count, of) in routed.used.items())
+    used = ", ".join(
+        f"{count:,} of {available:,} {cell}"
+        for cell, (count, available) in routed.used.items()
+        if count
+    )
     return (
         f"routed on {routed.part}: {routed.clock_mhz:.1f} MHz; placed in "
         f"{routed.place_seconds:.1f} s, routed in {routed.route_seconds:.1f} s; {used}"
