@@ -5,7 +5,7 @@ STAMP := .venv/.set-up
 # Java and C++ as set-up found or installed them, then the tools of .venv by name.
 IN_VENV := . .venv/env.sh && export PATH="$(CURDIR)/.venv/bin:$$PATH" &&
 
-.PHONY: help setup run sim test lint format fuzz verify bench lock dist clean
+.PHONY: help setup run sim test lint format fuzz verify bench plots lock dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -48,10 +48,13 @@ fuzz: setup ## run the property tests on many random examples
 verify: setup ## run every test, the slow ones too
 	@$(IN_VENV) HYPOTHESIS_PROFILE=ci pytest -m "" $(ARGS)
 
-bench: setup ## run the benchmarks (ONLY=load runs benches/bench_load.py alone)
+bench: setup ## run the benchmarks (ONLY=load runs benches/bench_load.py alone, ARGS go to it)
 	@$(IN_VENV) mkdir -p benches/results && for bench in benches/bench_$(or $(ONLY),*).py; do \
 	  [ -e "$$bench" ] || { echo "there is no $$bench" >&2; exit 1; }; \
-	  echo "$$bench"; python "$$bench" || exit 1; done
+	  echo "$$bench"; python "$$bench" $(if $(ONLY),$(ARGS)) || exit 1; done
+
+plots: setup ## draw docs/*.svg from what the benchmarks have measured
+	@$(IN_VENV) python docs/plots.py
 
 lock: ## write the lock files again from pyproject.toml (UPGRADE=1 takes newer versions)
 	@python=$$($(FIND_PYTHON)) && uv=$$(mktemp -d) && trap 'rm -rf "$$uv"' EXIT && \

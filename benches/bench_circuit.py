@@ -12,7 +12,8 @@ from pathlib import Path
 from timing import Figure, report, seconds
 
 import penstock
-from penstock.gen.build import area, build
+from penstock.gen.build import build
+from penstock.gen.synthesis import synthesise
 from penstock.sim.workload import WorkloadSpec, write
 
 OPERATORS = {"<": 1, "<=": 1, "=": 1, ">=": 1, ">": 1, "BETWEEN": 1}
@@ -31,7 +32,7 @@ def queries(count: int, cardinality: int) -> penstock.QuerySet:
 
 
 def measure_area(count: int, what: str, cardinality: int, target: float) -> Figure:
-    cells = area(build(queries(count, cardinality)).circuit)
+    cells = synthesise(build(queries(count, cardinality)).circuit).cells
     return Figure(
         f"{count:,} subscriptions, constants {what}: area",
         [cells["LUT4"] / count],

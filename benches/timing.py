@@ -52,14 +52,14 @@ class Figure:
         """Whether the target was met; None where there is none."""
         if self.target is None:
             return None
-        return self.result < self.target if self.at_most else self.result > self.target
+        return self.result <= self.target if self.at_most else self.result >= self.target
 
     def line(self) -> str:
         """``what  result  target  met/missed``, in columns."""
         result = f"{self.result:.4g} {self.unit}"
         if self.target is None:
             return f"{self.what:<50}  {result:>22}"
-        target = f"{'<' if self.at_most else '>'} {self.target:g} {self.unit}"
+        target = f"{'<=' if self.at_most else '>='} {self.target:,g} {self.unit}"
         return f"{self.what:<50}  {result:>22}  {target:>24}  {'met' if self.met else 'missed'}"
 
 
@@ -67,17 +67,48 @@ def report(name: str, question: str, figures: list[Figure]) -> Path:
     """Print a line per figure and write ``results/<name>.json``."""
     for figure in figures:
         print(figure.line())
-    found = {
-        "question": question,
-        "command": f"python benches/bench_{name}.py",
-        "machine": machine(),
-        "figures": [
-            {**asdict(figure), "result": figure.result, "met": figure.met} for figure in figures
-        ],
-    }
+    return _write(name, question, {"machine": machine()}, [_entry(figure) for figure in figures])
+
+
+def merge(name: str, question: str, figures: list[Figure], *, key: tuple[str, ...]) -> Path:
+    """Print a line per figure and add them to ``results/<name>.json``.
+
+    They take the place of the figures there whose parameters have the same values for ``key``.
+    Each keeps the machine it was measured on: a long bench is run in parts.
+    """
+    for figure in figures:
+        print(figure.line(), flush=True)
+    new = [{**_entry(figure), "machine": machine()} for figure in figures]
+    replaced = {_key(entry, key) for entry in new}
+    kept = [entry for entry in measured(name) if _key(entry, key) not in replaced]
+    return _write(name, question, {}, kept + new)
+
+
+def measured(name: str) -> list[dict[str, Any]]:
+    """The figures in ``results/<name>.json``; none where there is no such file."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return []
+    figures: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    return figures
+
+
+def _entry(figure: Figure) -> dict[str, Any]:
+    return {**asdict(figure), "result": figure.result, "met": figure.met}
+
+
+def _key(entry: dict[str, Any], names: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(entry["parameters"].get(name) for name in names)
+
+
+def _write(name: str, question: str, facts: dict[str, Any], entries: list[dict[str, Any]]) -> Path:
+    command = f"python benches/bench_{name}.py"
+    found = {"question": question, "command": command, **facts, "figures": entries}
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    written = path.with_suffix(".new")  # an interrupt must not leave half a file
+    written.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    written.replace(path)
     return path
 
 

@@ -1,1 +1,1 @@
-"""One board per file: pins, clocks, part. Imports Amaranth and nothing of Penstock."""
+"""What circuits are built for: parts and their limits. Imports nothing of Penstock."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.constraints.ecp5 import Part
+from penstock.gen.estimate import Estimate, estimate_of
 from penstock.gen.explain import plan_svg, plan_text
+from penstock.gen.fit import check_estimate, check_event_bits
 from penstock.gen.lower.circuit import circuit_of
-from penstock.gen.lower.verilog import TOP, verilog_of
-from penstock.gen.lower.yosys import run_yosys
+from penstock.gen.lower.verilog import verilog_of
 from penstock.gen.manifest import Manifest, manifest_of, to_json
 from penstock.gen.passes import plan_of
 from penstock.gen.plan import Plan
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.gen.tables import make_folder, write_text
 
-COUNTED_CELLS = ("LUT4", "CCU2C", "TRELLIS_FF", "DP16KD", "TRELLIS_DPR16X4")
+MEMORY = re.compile(r"^ *reg (\[\d+:\d+\] )?\S+ +\[\d+:\d+\];", re.MULTILINE)
+"""How Yosys declares one in Verilog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +31,33 @@ class Build:
     manifest: Manifest
     event_bits: int
     """Bits of the circuit's event port, configuration words and their flag included."""
-    has_memories: bool = False
+    estimate: Estimate
+
+    @property
+    def has_memories(self) -> bool:
+        """Whether the circuit has memories, and not only gates and registers."""
+        return MEMORY.search(self.circuit) is not None
 
 
-def build(queries: QuerySet, progress: Progress | None = None) -> Build:
-    """Compile a query set to a circuit."""
+def build(
+    queries: QuerySet, progress: Progress | None = None, *, part: Part | None = None
+) -> Build:
+    """Compile a query set to a circuit.
+
+    DeviceError if events are too wide for any circuit, or if this one is far too large for the
+    part, if one is named.
+    """
     plan = plan_of(queries, progress)
+    check_event_bits(plan)
+    estimate = estimate_of(plan)
+    if part is not None:
+        check_estimate(estimate, part)
     chain = circuit_of(plan, progress)
     if progress:
         progress("writing Verilog", 0, 0)
     text = verilog_of(chain)
-    return Build(plan, text, manifest_of(plan, queries, text), len(chain.i.payload.as_value()))
+    event_bits = len(chain.i.payload.as_value())
+    return Build(plan, text, manifest_of(plan, queries, text), event_bits, estimate)
 
 
 def write(built: Build, folder: Path) -> None:
@@ -52,13 +71,3 @@ def write(built: Build, folder: Path) -> None:
     }
     for name, text in texts.items():
         write_text(text, folder / name)
-
-
-def area(circuit: str, progress: Progress | None = None) -> dict[str, int]:
-    """How many cells of each kind an ECP5 needs for a circuit, by Yosys."""
-    if progress:
-        progress("counting gates with Yosys", 0, 0)
-    script = f"read_verilog top.v; synth_ecp5 -nowidelut -top {TOP}; tee -o cells.json stat -json"
-    found = json.loads(run_yosys(script, source=("top.v", circuit), result="cells.json"))
-    cells = found["design"]["num_cells_by_type"]
-    return {cell: int(cells[cell]) for cell in COUNTED_CELLS if cell in cells}

@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from penstock.cli.inputs import add_queries, read_queries
-from penstock.cli.printing import counted
+from penstock.cli.inputs import add_part, add_queries, read_queries
+from penstock.cli.printing import counted, estimate_line
 from penstock.cli.progress import ProgressLine
+from penstock.constraints.ecp5 import Part, part_named
 from penstock.gen.errors import DeviceError
 from penstock.gen.tables import make_folder
+
+if TYPE_CHECKING:  # these need Amaranth, whose absence `run` tells
+    from penstock.gen.build import Build
+    from penstock.gen.route import Routed
+    from penstock.gen.synthesis import Netlist
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,42 +28,98 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FOLDER", help="where to write"
     )
+    add_part(parser)
     parser.add_argument(
-        "--area", action="store_true", help="count LUTs with Yosys for an ECP5 (takes a while)"
+        "--area", action="store_true", help="count its cells with Yosys (takes a while)"
+    )
+    parser.add_argument(
+        "--route", action="store_true", help="place and route it with nextpnr (takes much longer)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="where placing begins (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, metavar="SECONDS", help="give up placing and routing after this"
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     try:
-        from penstock.gen.build import area, build, write
+        from penstock.gen.build import build, write
+        from penstock.gen.fit import check_cells
+        from penstock.gen.route import route
+        from penstock.gen.synthesis import synthesise
     except ModuleNotFoundError as error:
         raise DeviceError(f"building needs {error.name}: pip install 'penstock[circuit]'") from None
     started = time.perf_counter()
+    part = part_named(arguments.part)
     make_folder(arguments.output)  # if it cannot be made, then say so before the work
+    netlist, routed = None, None
     with ProgressLine() as progress:
-        queries = read_queries(arguments, progress)
-        built = build(queries, progress)
+        built = build(read_queries(arguments, progress), progress, part=part)
         write(built, arguments.output)
-        cells = area(built.circuit, progress) if arguments.area else {}
-    summary = {
-        "folder": str(arguments.output),
-        "subscriptions": len(queries),
-        "tiles": len(built.plan.tiles),
-        "event_bits": built.event_bits,
-        "verilog_bytes": len(built.circuit),
-        "digest": built.manifest.digest,
-        "area": cells,
-        "seconds": round(time.perf_counter() - started, 3),
-    }
-    if arguments.json:
-        print(json.dumps(summary))
-        return 0
-    print(
-        f"{arguments.output}: {counted(len(queries), 'subscription')} in "
-        f"{counted(len(built.plan.tiles), 'tile')}, {built.event_bits} bits per event, "
-        f"{len(built.circuit):,} bytes of Verilog, {summary['seconds']:.1f} s"
+        if arguments.area or arguments.route:
+            netlist = synthesise(built.circuit, progress)
+            check_cells(netlist.cells, part)
+        if netlist and arguments.route:
+            limit, seed = arguments.time_limit, arguments.seed
+            routed = route(netlist, part, seed=seed, limit_seconds=limit, progress=progress)
+    seconds = round(time.perf_counter() - started, 3)
+    outcome = _Outcome(arguments.output, part, built, netlist, routed, seconds)
+    print(json.dumps(outcome.as_json()) if arguments.json else "\n".join(outcome.lines()))
+    return 0 if routed is None or routed.is_routed else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    folder: Path
+    part: Part
+    built: Build
+    netlist: Netlist | None
+    routed: Routed | None
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        estimate = self.built.estimate
+        return {
+            "folder": str(self.folder),
+            "subscriptions": len(self.built.plan.entries),
+            "tiles": len(self.built.plan.tiles),
+            "event_bits": self.built.event_bits,
+            "verilog_bytes": len(self.built.circuit),
+            "digest": self.built.manifest.digest,
+            "part": self.part.name,
+            "estimate": {"LUT4": estimate.luts, "TRELLIS_FF": estimate.flip_flops},
+            "area": self.netlist.cells if self.netlist else {},
+            "route": asdict(self.routed) if self.routed else None,
+            "seconds": self.seconds,
+        }
+
+    def lines(self) -> Iterator[str]:
+        plan = self.built.plan
+        yield (
+            f"{self.folder}: {counted(len(plan.entries), 'subscription')} in "
+            f"{counted(len(plan.tiles), 'tile')}, {self.built.event_bits} bits per event, "
+            f"{len(self.built.circuit):,} bytes of Verilog, {self.seconds:.1f} s"
+        )
+        yield estimate_line(self.built.estimate, self.part)
+        if self.netlist:
+            cells = ", ".join(f"{count:,} {cell}" for cell, count in self.netlist.cells.items())
+            yield f"area: {cells}"
+        if self.routed:
+            yield _route_line(self.routed)
+
+
+def _route_line(routed: Routed) -> str:
+    if not routed.is_routed:
+        return f"not routed on {routed.part}: {routed.stopped}"
+    used = ", ".join(
+        f"{count:,} of {available:,} {cell}"
+        for cell, (count, available) in routed.used.items()
+        if count
     )
-    if cells:
-        print(f"area: {', '.join(f'{count:,} {cell}' for cell, count in cells.items())}")
-    return 0
+    return (
+        f"routed on {routed.part}: {routed.clock_mhz:.1f} MHz; placed in "
+        f"{routed.place_seconds:.1f} s, routed in {routed.route_seconds:.1f} s; {used}"
+    )

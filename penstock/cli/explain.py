@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from penstock.cli.inputs import add_queries, read_queries
-from penstock.cli.printing import visible
+from penstock.cli.inputs import add_part, add_queries, read_queries
+from penstock.cli.printing import estimate_line, visible
 from penstock.cli.progress import ProgressLine
+from penstock.constraints.ecp5 import part_named
+from penstock.gen.estimate import estimate_of
 from penstock.gen.explain import plan_svg, plan_text
 from penstock.gen.passes import plan_of
 from penstock.gen.tables import write_text
@@ -15,13 +17,16 @@ from penstock.gen.tables import write_text
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_queries(parser)
+    add_part(parser)
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan as a picture")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    part = part_named(arguments.part)
     with ProgressLine() as progress:
         plan = plan_of(read_queries(arguments, progress), progress)
     if arguments.svg:
         write_text(plan_svg(plan), arguments.svg)
     print(visible(plan_text(plan)))
+    print(f"\n{estimate_line(estimate_of(plan), part)}")
     return 0

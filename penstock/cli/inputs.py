@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from penstock.constraints.ecp5 import DEFAULT_PART, PARTS
 from penstock.engines import ENGINES
 from penstock.gen.errors import DataError
 from penstock.gen.load import load
@@ -28,6 +29,15 @@ def add_events(parser: argparse.ArgumentParser) -> None:
 def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=list(ENGINES), default="reference", help="default: %(default)s"
+    )
+
+
+def add_part(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--part",
+        default=DEFAULT_PART,
+        metavar="PART",
+        help=f"the FPGA: {', '.join(PARTS)} (default: %(default)s)",
     )
 
 

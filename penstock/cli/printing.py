@@ -9,6 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
+from penstock.constraints.ecp5 import Part
+from penstock.gen.estimate import Estimate
+
 # Control characters, invisible ones that reorder what is shown, halves of characters, and
 # separators that some terminals take for the end of a line.
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -32,6 +35,16 @@ def print_json(value: Any) -> None:
 def counted(number: int, noun: str, ending: str = "s") -> str:
     """``1 event``, ``2,000 events``."""
     return f"{number:,} {noun}{'' if number == 1 else ending}"
+
+
+def estimate_line(estimate: Estimate, part: Part) -> str:
+    """``estimate: 1,010 LUT4, 1.2 % of LFE5U-85F, and 1,590 flip-flops, 1.9 %``."""
+    luts, flip_flops = estimate.luts / part.luts, estimate.flip_flops / part.flip_flops
+    doubt = "; likely too large" if max(luts, flip_flops) > 1 else ""
+    return (
+        f"estimate: {estimate.luts:,} LUT4, {luts:.1%} of {part.name}, "
+        f"and {estimate.flip_flops:,} flip-flops, {flip_flops:.1%}{doubt}"
+    )
 
 
 def visible(text: str, *, keep: str = "\n\t") -> str:

@@ -47,7 +47,8 @@ def widened(verilog: str) -> str:
     Ports keep their names and directions. Bit ``n`` of a port becomes the bits from ``64 * n``
     on, a bit for each copy; clock and reset stay single.
     """
-    netlist = json.loads(run_yosys(SCRIPT, source=("top.v", verilog), result="top.json"))
+    (text,) = run_yosys(SCRIPT, source=("top.v", verilog), results=["top.json"])
+    netlist = json.loads(text)
     module = netlist["modules"][TOP]
     lines = [
         f"module {TOP}({', '.join(module['ports'])});",

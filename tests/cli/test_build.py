@@ -1,6 +1,7 @@
 """The command ``penstock build``: the files it writes, its summary, and what it refuses."""
 
 import json
+import re
 import sys
 from xml.etree import ElementTree
 
@@ -9,8 +10,10 @@ from terminal import piped
 
 from penstock import load
 from penstock.cli import build as build_command
+from penstock.constraints.ecp5 import PARTS, Part
 from penstock.gen.build import build
 from penstock.gen.explain import plan_text
+from penstock.gen.fit import MAX_EVENT_BITS
 from penstock.gen.manifest import read_manifest
 
 
@@ -54,7 +57,10 @@ def test_json_is_one_object(run, rules, tmp_path):
         "subscriptions": 3,
         "tiles": 1,
         "digest": manifest.digest,
+        "part": "LFE5U-85F",
+        "estimate": {"LUT4": 227, "TRELLIS_FF": 302},
         "area": {},
+        "route": None,
     }
 
 
@@ -65,11 +71,107 @@ def test_area_counts_the_cells_of_an_ecp5(run, tmp_path):
     argv = ("build", tmp_path / "q.sql", "-o", tmp_path / "out", "--area")
     code, out, _ = run(*argv)
     assert code == 0
-    assert out.splitlines()[1].startswith("area: ")
+    assert out.splitlines()[1].startswith("estimate: ")
     cells = json.loads(run(*argv, "--json")[1])["area"]
     assert 50 < cells["LUT4"] < 1000
     assert 50 < cells["TRELLIS_FF"] < 1000
     assert f"area: {cells['LUT4']:,} LUT4, " in out
+
+
+@pytest.fixture
+def tiny_part(monkeypatch):
+    """A part for which three subscriptions are too large, but not by far."""
+    part = Part("TINY", ("--25k",), luts=200, flip_flops=200, block_rams=0)
+    monkeypatch.setitem(PARTS, part.name, part)
+    return part.name
+
+
+def test_estimate_is_told_and_doubts_what_may_be_too_large(run, rules, tmp_path, tiny_part):
+    argv = ("build", rules, "-o", tmp_path / "out")
+    line = "estimate: 227 LUT4, 0.3% of LFE5U-85F, and 302 flip-flops, 0.4%"
+    assert run(*argv)[1].splitlines()[1] == line
+    code, out, err = run(*argv, "--part", tiny_part)
+    line = "estimate: 227 LUT4, 113.5% of TINY, and 302 flip-flops, 151.0%; likely too large"
+    assert (code, out.splitlines()[1], err) == (0, line, "")
+
+
+def test_circuit_far_too_large_for_the_part_is_refused_before_it_is_made(
+    run, rules, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(PARTS, "NONE", Part("NONE", (), luts=113, flip_flops=113, block_rams=0))
+    monkeypatch.setenv("YOSYS", "/nonexistent/yosys")
+    code, out, err = run("build", rules, "-o", tmp_path / "out", "--part", "NONE")
+    assert (code, out) == (1, "")
+    assert err == (
+        "penstock: the circuit needs about 227 LUT4; NONE has 113\n"
+        "hint: LFE5U-12F or LFE5U-25F or LFE5U-45F or LFE5U-85F would be large enough\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["--area", "--route"])
+def test_circuit_too_large_for_the_part_is_refused_by_its_count(
+    run, rules, tmp_path, tiny_part, option
+):
+    argv = ("build", rules, "-o", tmp_path / "out", "--json", "--area")
+    cells = json.loads(run(*argv)[1])["area"]
+    luts = cells["LUT4"] + 2 * cells["CCU2C"]
+    code, out, err = run("build", rules, "-o", tmp_path / "out", option, "--part", tiny_part)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"penstock: the circuit needs {luts:,} LUT4; TINY has 200\nhint: ")
+
+
+def test_unknown_part_is_told_with_the_known_ones(run, rules, tmp_path):
+    for command in (("build", rules, "-o", tmp_path / "out"), ("explain", rules)):
+        code, out, err = run(*command, "--part", "LFE5U-99F")
+        assert (code, out) == (1, "")
+        assert err == (
+            "penstock: unknown part 'LFE5U-99F'; "
+            "known: LFE5U-12F, LFE5U-25F, LFE5U-45F, LFE5U-85F\n"
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_schema_too_wide_is_told_with_its_widest_attributes(run, tmp_path):
+    count = MAX_EVENT_BITS + 1
+    columns = ", ".join(f"a{number} INT" for number in range(count))
+    conditions = " OR ".join(f"a{number} = 1" for number in range(count))
+    (tmp_path / "q.sql").write_text(
+        f"CREATE STREAM s ({columns});\n"
+        f"CREATE SUBSCRIPTION x ON s WHERE {conditions};\n"
+        "CREATE SUBSCRIPTION y ON s WHERE a7 IN (1, 3, 5);\n"
+    )
+    code, out, err = run("build", tmp_path / "q.sql", "-o", tmp_path / "out")
+    assert (code, out) == (1, "")
+    assert err == (
+        "penstock: an event takes 1,026 bits in 1,025 codes; the circuit takes at most 1,024\n"
+        "the widest: a7 (2), a0 (1), a1 (1)\n"
+        "hint: split the set, so that each part tests fewer attributes or constants\n"
+    )
+
+
+def test_route_that_is_given_up_is_told(run, rules, tmp_path):
+    argv = ("build", rules, "-o", tmp_path / "out", "--route", "--time-limit", "0.001")
+    code, out, err = run(*argv)
+    assert (code, err) == (1, "")
+    assert out.splitlines()[-1] == "not routed on LFE5U-85F: placing exceeded 0.001 s"
+    route = json.loads(run(*argv, "--json")[1])["route"]
+    assert (route["clock_mhz"], route["stopped"]) == (None, "placing exceeded 0.001 s")
+
+
+@pytest.mark.slow
+def test_route_tells_the_clock_and_the_cells(run, rules, tmp_path):
+    argv = ("build", rules, "-o", tmp_path / "out", "--route", "--seed", "3", "--part", "lfe5u-25f")
+    code, out, _ = run(*argv)
+    assert code == 0
+    line = (
+        r"routed on LFE5U-25F: (\d+\.\d) MHz; .*; (\d+) of 24,288 LUT4, (\d+) of 24,288 flip-flops"
+    )
+    found = re.fullmatch(line, out.splitlines()[-1])
+    summary = json.loads(run(*argv, "--json")[1])
+    assert f"{summary['route']['clock_mhz']:.1f}" == found[1]
+    assert summary["route"]["seed"] == 3
+    assert int(found[3]) == summary["area"]["TRELLIS_FF"]
+    assert int(found[2]) >= summary["area"]["LUT4"] + 2 * summary["area"]["CCU2C"]
 
 
 @pytest.mark.parametrize("condition", ["n < 1 AND n > 2", "n = NULL"])

@@ -1,0 +1,102 @@
+"""The plots of the manual: drawn from what there is, the same bytes every time."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+PATH = Path(__file__).parents[2] / "docs" / "plots.py"
+NAMES = ["area.svg", "clock.svg", "compile-time.svg"]
+
+
+@pytest.fixture(scope="module")
+def plots() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("penstock_plots", PATH)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def figure(what: str, result: float, **parameters: Any) -> dict[str, Any]:
+    known = {"subscriptions": 1_000, "constants": "pool", "part": "LFE5U-85F", "what": what}
+    return {"unit": "", "target": None, "result": result, "parameters": known | parameters}
+
+
+def build(size: int, result: float, target: float | None) -> dict[str, Any]:
+    return {"unit": "s", "target": target, "result": result, "parameters": {"subscriptions": size}}
+
+
+AREA = {"unit": "LUT4 each", "target": 6, "result": 5, "parameters": {"cardinality": 50}}
+STOPPED = {"subscriptions": 5_000, "stopped": "routing exceeded 3600 s"}
+ROUTE = [
+    figure("LUT4", 4_851),
+    figure("clock", 150.0),
+    figure("place and route", 60.0),
+    figure("clock", 99.0, part="LFE5U-45F"),
+    figure("place and route", 3_600.0, **STOPPED),
+    {"unit": "", "target": 5_000, "result": 1_000,
+     "parameters": {"subscriptions": "targets", "constants": "pool", "part": "LFE5U-85F"}},
+]  # fmt: skip
+CIRCUIT = [AREA, build(1_000, 8, None), build(10_000, 103, 30)]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for name, figures in (("route", ROUTE), ("circuit", CIRCUIT)):
+        (folder / f"{name}.json").write_text(json.dumps({"figures": figures}))
+    return folder
+
+
+def test_points_are_those_of_the_part_that_were_routed(plots: ModuleType, results: Path) -> None:
+    read = plots.Results.read(results)
+    assert read.points("clock", "pool") == {1_000: 150.0}
+    assert read.points("place and route", "pool") == {1_000: 60.0}
+    assert read.points("clock", "random") == {}
+    assert read.stopped("pool") == [5_000]
+
+
+def test_what_bench_circuit_built_and_its_targets_are_drawn_too(
+    plots: ModuleType, results: Path
+) -> None:
+    read = plots.Results.read(results)
+    assert read.points("plan to Verilog", "random") == {1_000: 8, 10_000: 103}
+    assert read.build_targets() == {10_000: 30}
+    assert (read.area_target("pool"), read.area_target("random")) == (6, None)
+
+
+def test_same_results_give_the_same_pictures(
+    plots: ModuleType, results: Path, tmp_path: Path
+) -> None:
+    contents = []
+    for _ in range(2):
+        plots.draw(results, tmp_path)
+        assert sorted(path.name for path in tmp_path.glob("*.svg")) == NAMES
+        contents.append([(tmp_path / name).read_bytes() for name in NAMES])
+    assert contents[0] == contents[1]
+    for name in NAMES:
+        ElementTree.parse(tmp_path / name)
+        assert "<dc:date>" not in (tmp_path / name).read_text()
+
+
+def test_pictures_differ_where_results_do(plots: ModuleType, results: Path, tmp_path: Path) -> None:
+    plots.draw(results, tmp_path)
+    before = [(tmp_path / name).read_bytes() for name in NAMES]
+    changed = [entry | {"result": entry["result"] * 1.1} for entry in ROUTE]
+    (results / "route.json").write_text(json.dumps({"figures": changed}))
+    plots.draw(results, tmp_path)
+    after = [(tmp_path / name).read_bytes() for name in NAMES]
+    assert all(old != new for old, new in zip(before, after, strict=True))
+
+
+def test_without_results_the_plots_are_empty(plots: ModuleType, tmp_path: Path) -> None:
+    plots.draw(tmp_path / "nowhere", tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == NAMES
