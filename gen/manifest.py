@@ -36,7 +36,11 @@ class Manifest:
     chunk_count: int
     tiles: tuple[PlanTile, ...]
     residuals: dict[str, str]
-    """For the subscriptions that the circuit only narrows down: the condition, as SQL."""
+    """For the subscriptions that the circuit does not decide: the condition, as SQL.
+
+    The host tests it on what the circuit lets through, and on every event if no tile holds the
+    subscription.
+    """
 
 
 def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:

@@ -34,11 +34,12 @@ class Entry:
     """A subscription: the node that tells whether the device lets an event through.
 
     Where the device cannot decide, ``residual`` is the whole condition, for the host to test on
-    what comes through, and ``reason`` says why.
+    what comes through, and ``reason`` says why. Without a ``root`` the device has no part in it:
+    the host tests every event.
     """
 
     id: str
-    root: int
+    root: int | None
     residual: Normal | None = None
     reason: str = ""
 
@@ -124,6 +125,12 @@ class Plan:
     fields: tuple[Field, ...] = ()
     tiles: tuple[PlanTile, ...] = ()
     chunk_count: int = 0
+
+    def root(self, entry: int) -> int:
+        """The node of an entry that is on the device."""
+        root = self.entries[entry].root
+        assert root is not None, f"{self.entries[entry].id!r} is on the host alone"
+        return root
 
     @property
     def predicates(self) -> tuple[Test | Pair, ...]:

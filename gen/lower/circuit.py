@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.gen.errors import DeviceError
 from penstock.gen.lower.logic import tile_logic
 from penstock.gen.plan import CHUNK_BITS, Plan
 from penstock.gen.queryset import Progress
@@ -14,9 +13,7 @@ from penstock.rtl_lib.tile import Tile
 
 
 def circuit_of(plan: Plan, progress: Progress | None = None) -> Chain:
-    """The circuit of a plan; DeviceError if there is nothing to build."""
-    if not plan.tiles:
-        raise DeviceError("there is nothing to build: no subscription of the set can ever match")
+    """The circuit of a plan that has something on the device."""
     ranges = Ranges(plan.fields)
     logics = []
     for number, tile in enumerate(plan.tiles):

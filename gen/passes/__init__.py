@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
+from penstock.gen.passes.host_only import host_only
 from penstock.gen.passes.share import share
 from penstock.gen.plan import Plan
 from penstock.gen.queryset import Progress, QuerySet
 
 PASSES: tuple[Callable[[Plan], Plan], ...] = (
-    encode,
+    host_only,
+    encode,  # after that: what is on the host alone needs no codes
     cluster,  # after encoding: neighbours are told by their codes
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.gen.normal import AllOf, AnyOf, Normal, Pair, Pattern, Test
+from penstock.gen.normal import FALSE, AllOf, AnyOf, Normal, Pair, Pattern, Test
 from penstock.gen.normalise.merge import merge
 from penstock.gen.normalise.to_sets import prefixed
 from penstock.gen.schema import Attribute
@@ -16,12 +16,13 @@ def weaken(node: Normal) -> tuple[Normal, str]:
 
     symbol LIKE 'A%B' AND price > 5   ->   symbol LIKE 'A%' AND price > 5
 
-    The reason is empty where nothing had to be weakened. Weights are dropped: the device
+    The reason is empty where nothing had to be weakened, or where what is left never holds: then
+    nor does the node. Weights are dropped: the device
     decides what matches, not what it is worth.
     """
     reasons: dict[str, None] = {}
     weaker = merge(_weaken(node, reasons))
-    return weaker, "; ".join(reasons)
+    return weaker, "" if weaker == FALSE else "; ".join(reasons)
 
 
 def _weaken(node: Normal, reasons: dict[str, None]) -> Normal:

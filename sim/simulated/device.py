@@ -19,6 +19,7 @@ from penstock.host.decode import Decoder, Integers
 from penstock.host.encode import Encoder
 from penstock.host.events import rows_of
 from penstock.sim.simulated.circuit import Circuit
+from penstock.sim.simulated.no_circuit import NoCircuit
 
 
 class SimulatedDevice:
@@ -33,8 +34,14 @@ class SimulatedDevice:
         self._schema = queries.schema
         self._encoder = Encoder(built.manifest, built.event_bits)
         self._decoder = Decoder(built.manifest)
-        self._residuals = _residuals(built)
-        self._circuit = Circuit(built, self._encoder.words, waves, progress)
+        self._residuals, self._alone = _residuals(built)
+        self._circuit: Circuit | NoCircuit
+        if built.circuit:
+            self._circuit = Circuit(built, self._encoder.words, waves, progress)
+        elif waves:
+            raise DeviceError("nothing of the set is on the device: no signals to record")
+        else:
+            self._circuit = NoCircuit()
         self._answered = 0
 
     def match(self, events: pa.RecordBatch) -> pa.Array:
@@ -48,6 +55,13 @@ class SimulatedDevice:
         if self._residuals:
             kept = self._exactly(events, numbers, places)
             numbers, places = numbers[kept], places[kept]
+        if self._alone:
+            more = self._by_host(events)
+            numbers, places = (
+                np.append(*both) for both in zip((numbers, places), more, strict=True)
+            )
+            order = np.lexsort((places, numbers))
+            numbers, places = numbers[order], places[order]
         return self._decoder.lists(numbers, places, events.num_rows)
 
     def top_k(self, events: pa.RecordBatch, k: int, weights: Mapping[int, int]) -> pa.Array:
@@ -72,15 +86,33 @@ class SimulatedDevice:
                 kept[index] = holds(self._residuals[int(places[index])], event)
         return kept
 
+    def _by_host(self, events: pa.RecordBatch) -> tuple[Integers, Integers]:
+        """Event and place of the id for every match that the circuit has no part in."""
+        found = [
+            (number, place)
+            for number, row in enumerate(rows_of(events, self._schema))
+            for event in (make_event(row, self._schema.attributes),)
+            for place, condition in self._alone.items()
+            if holds(condition, event)
+        ]
+        numbers, places = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return numbers, places
 
-def _residuals(built: Build) -> dict[int, Normal]:
-    """The conditions that the host finishes, by the place of the id among all ids."""
+
+def _residuals(built: Build) -> tuple[dict[int, Normal], dict[int, Normal]]:
+    """The conditions that the host finishes, and those that only the host tests.
+
+    Both by the place of the id among all ids.
+    """
     manifest = built.manifest
     places = {id: place for place, id in enumerate(sorted(manifest.ids))}
-    return {
-        places[id]: normalise(parse_subscription(id, text, manifest.schema, id).condition)
-        for id, text in manifest.residuals.items()
-    }
+    placed = {manifest.ids[entry] for tile in manifest.tiles for entry in tile.entries}
+    finished: dict[int, Normal] = {}
+    alone: dict[int, Normal] = {}
+    for id, text in manifest.residuals.items():
+        condition = normalise(parse_subscription(id, text, manifest.schema, id).condition)
+        (finished if id in placed else alone)[places[id]] = condition
+    return finished, alone
 
 
 def _check_writable(waves: Path) -> None:

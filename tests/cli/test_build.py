@@ -72,14 +72,17 @@ def test_area_counts_the_cells_of_an_ecp5(run, tmp_path):
     assert f"area: {cells['LUT4']:,} LUT4, " in out
 
 
-@pytest.mark.parametrize("condition", ["n < 1 AND n > 2", "n = NULL"])
-def test_nothing_to_build_is_told(run, tmp_path, condition):
-    (tmp_path / "q.sql").write_text(
-        f"CREATE STREAM s (n INT);\nCREATE SUBSCRIPTION x ON s WHERE {condition};"
-    )
+@pytest.mark.parametrize(
+    "subscription",
+    ["", *(f"CREATE SUBSCRIPTION x ON s WHERE {c};" for c in ("n < 1 AND n > 2", "a <=> b"))],
+    ids=["empty", "never", "on the host alone"],
+)
+def test_set_without_a_circuit_is_told(run, tmp_path, subscription):
+    (tmp_path / "q.sql").write_text(f"CREATE STREAM s (n INT, a STRING, b STRING);\n{subscription}")
     code, out, err = run("build", tmp_path / "q.sql", "-o", tmp_path / "out")
     assert (code, out) == (1, "")
-    assert "there is nothing to build: no subscription of the set can ever match" in err
+    assert "there is no circuit to build: nothing of the set is on the device" in err
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_folder_that_cannot_be_is_told_before_any_work(run, rules, tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from penstock.gen.explain.text import ENTRIES_SHOWN
 from penstock.gen.manifest import to_json
 from penstock.gen.passes import plan_of
 from penstock.gen.passes.cluster import cluster
-from penstock.gen.plan import CHUNK_BITS, CodeField, Plan
+from penstock.gen.plan import CHUNK_BITS, CodeField, Gate, Plan
 from penstock.gen.schema import Attribute
 from penstock.gen.types import Key, Value
 from penstock.sim import oracle
@@ -63,6 +63,7 @@ def test_golden_plan_means_what_its_queries_mean(golden: tuple[QuerySet, str]) -
         assert answers.exact(codes, row, queries.schema) == wanted, row
         seen |= wanted
     placed = {plan.entries[entry].id for tile in plan.tiles for entry in tile.entries}
+    placed |= {entry.id for entry in plan.entries if entry.root is None}
     assert seen == placed, "some subscription was never put to the test"
 
 
@@ -155,18 +156,46 @@ def test_set_without_subscriptions_has_a_plan_without_tiles() -> None:
 
 
 def test_long_lists_are_cut_short_and_say_so() -> None:
-    queries = QuerySet(Schema.of({"n": "INT", "s": "STRING"}))
+    queries = QuerySet(Schema.of({"n": "INT", "s": "STRING", "t": "STRING"}))
     count = ENTRIES_SHOWN + 5
     for number in range(count):
         queries.add(f"never {number}", f"n < {number} AND n > {number}")
         queries.add(f"like {number}", f"s LIKE '%{number}'")
+        queries.add(f"same {number}", f"s <=> t OR n = {number}")
         queries.add(f"again {number}", f"n = {number // 2}")
     text = plan_text(plan_of(queries))
     sections = dict(part.split("\n", 1) for part in text.split("\n\n")[1:])
-    for title in ("finished on the host", "can never match, so nowhere"):
+    for title in ("finished on the host", "on the host alone", "can never match, so nowhere"):
         assert sections[title].splitlines()[-1] == "  ... and 5 more"
     assert sections["tiles"].splitlines()[-1] == f"    ... and {2 * count - ENTRIES_SHOWN} more"
     assert "... and" in sections["shared"].splitlines()[-1]
+
+
+def test_what_the_device_cannot_narrow_down_has_no_node_and_no_place() -> None:
+    queries = QuerySet(Schema.of({"n": "INT", "s": "STRING", "t": "STRING"}))
+    queries.add("same", "s <=> t")
+    queries.add("both", "n = 1 AND n < 5 OR s = 'x' AND n > 2")
+    plan = plan_of(queries)
+    assert [entry.root is None for entry in plan.entries] == [True, False]
+    assert [tile.entries for tile in plan.tiles] == [(1,)]
+    assert Gate(()) not in plan.nodes
+    assert all(i < n for n, node in enumerate(plan.nodes) for i in getattr(node, "inputs", ()))
+
+
+def test_what_always_holds_keeps_its_place_beside_what_only_the_host_tests() -> None:
+    queries = QuerySet(Schema.of({"s": "STRING", "t": "STRING"}))
+    queries.add("same", "s <=> t")
+    queries.add("always", "TRUE")
+    plan = plan_of(queries)
+    assert plan.nodes == (Gate(()),)
+    assert [entry.root for entry in plan.entries] == [None, 0]
+
+
+def test_what_never_holds_when_weakened_is_left_to_nobody() -> None:
+    queries = QuerySet(Schema.of({"s": "STRING", "t": "STRING"}))
+    queries.add("never", "s LIKE 'a%x' AND s LIKE 'b%x'")
+    (entry,) = plan_of(queries).entries
+    assert (entry.residual, entry.reason) == (None, "")
 
 
 def test_progress_is_told_while_planning() -> None:
