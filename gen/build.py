@@ -32,10 +32,10 @@ class Build:
     """Bits of the circuit's event port, configuration words and their flag included."""
 
 
-def build(queries: QuerySet, progress: Progress | None = None) -> Build:
-    """Compile a query set to a circuit."""
-    plan = plan_of(queries, progress)
-    if not plan.tiles:
+def build(queries: QuerySet, progress: Progress | None = None, *, spare: int = 0) -> Build:
+    """Compile a query set to a circuit, with room for ``spare`` subscriptions that come later."""
+    plan = plan_of(queries, progress, spare=spare)
+    if not plan.tiles and plan.table is None:
         return Build(plan, "", manifest_of(plan, queries, ""), 0)
     chain = circuit_of(plan, progress)
     if progress:

@@ -14,7 +14,7 @@ ENTRIES_SHOWN = 40
 
 def plan_text(plan: Plan) -> str:
     """The whole plan; long lists are cut short, and say so."""
-    parts = [_summary(plan), _fields(plan), _shared(plan), _tiles(plan)]
+    parts = [_summary(plan), _fields(plan), _shared(plan), _tiles(plan), _table(plan)]
     parts += [_finished(plan), _alone(plan), _never(plan)]
     return "\n\n".join(part for part in parts if part)
 
@@ -80,6 +80,19 @@ def _tiles(plan: Plan) -> str:
             lines.append(f"  {entry.id}: {_node_text(plan, plan.root(index))}{mark}")
         shown += len(tile.entries)
     return _section("tiles", lines + _rest(shown - ENTRIES_SHOWN, "  "))
+
+
+def _table(plan: Plan) -> str:
+    table = plan.table
+    if table is None:
+        return ""
+    first, last = table.first_chunk, table.first_chunk + table.chunk_count - 1
+    columns = zip(table.attributes, table.code_bits, strict=True)
+    rows = [(a.name, str(a.type), f"{2**bits - 1} codes", f"{bits} bits") for a, bits in columns]
+    room = f"room for {table.capacity:,} subscriptions, chunks {first} to {last}"
+    bits = f"{sum(table.code_bits)} more bits per event in {len(rows)} codes"
+    lines = _aligned(rows[:ENTRIES_SHOWN]) + _rest(len(rows) - ENTRIES_SHOWN)
+    return _section("table", [room, bits, *(f"  {line}" for line in lines)])
 
 
 def _finished(plan: Plan) -> str:
