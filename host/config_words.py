@@ -23,19 +23,18 @@ class ConfigWord(NamedTuple):
 class Update:
     """The words of one change, in the order in which they must be sent.
 
-    Events whose codes were made before the change go before the first of ``valid``; events whose
-    codes were made after it go behind that word. Where they stand otherwise does not matter: an
-    event among the words sees a subscription as it was or as it will be.
+    Between ``before`` and ``after`` the codes of events and the meaning of match bits change: what
+    was encoded before the change goes ahead of that point and is decoded as before the change, what
+    is encoded after it goes behind. Events may stand between any two words: each sees the
+    subscription either as it was or as it will be.
     """
 
-    rows: tuple[ConfigWord, ...] = ()
-    """Memory contents that nothing looks at yet."""
-    valid: tuple[ConfigWord, ...] = ()
-    """Valid bits, which turn subscriptions on or off."""
+    before: tuple[ConfigWord, ...] = ()
+    after: tuple[ConfigWord, ...] = ()
 
     @property
     def words(self) -> tuple[ConfigWord, ...]:
-        return self.rows + self.valid
+        return self.before + self.after
 
 
 def pack_config(words: Sequence[ConfigWord], event_bits: int) -> Words:

@@ -101,7 +101,7 @@ class Subscribers:
             return Update()
         chunk, bit = divmod(self._bits[id], CHUNK_BITS)
         self._off[chunk] = self._off.get(chunk, 0) | 1 << bit
-        return Update(valid=(ConfigWord(chunk, ~self._off[chunk] & 2**CHUNK_BITS - 1),))
+        return Update(before=(ConfigWord(chunk, ~self._off[chunk] & 2**CHUNK_BITS - 1),))
 
     def _refresh(self) -> None:
         """Number the ids anew, as they sort, and the conditions of the host with them."""

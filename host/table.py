@@ -74,7 +74,8 @@ class Table:
             self.ids[place] = id
         if reason:
             (self.alone if is_alone else self.residuals)[id] = exact
-        return Update(rows, self._write_valid(self._valid | _mask(places)))
+        # The rows have changed where nothing looks yet: at codes and places that were free.
+        return Update(before=rows, after=self._write_valid(self._valid | _mask(places)))
 
     def remove(self, id: str) -> Update:
         """Give up a subscription's places; KeyError if it is not here."""
@@ -88,7 +89,8 @@ class Table:
         words = self._write_valid(self._valid & ~_mask(places))
         for memory in self._memories:
             memory.join_codes(self._valid)
-        return Update(valid=words)
+        # Codes may mean more now, which the places must not see while they are valid.
+        return Update(before=words)
 
     def codes(self, events: pa.RecordBatch) -> list[Words | None]:
         """The codes of a batch, attribute by attribute, as they mean now."""
