@@ -88,7 +88,9 @@ def _table(plan: Plan) -> str:
         return ""
     first, last = table.first_chunk, table.first_chunk + table.chunk_count - 1
     columns = zip(table.attributes, table.code_bits, strict=True)
-    rows = [(a.name, str(a.type), f"{2**bits - 1} codes", f"{bits} bits") for a, bits in columns]
+    rows = [
+        (a.name, str(a.type), f"{2**bits - 1} stretches", f"{bits} bits") for a, bits in columns
+    ]
     room = f"room for {table.capacity:,} subscriptions, chunks {first} to {last}"
     bits = f"{sum(table.code_bits)} more bits per event in {len(rows)} codes"
     lines = _aligned(rows[:ENTRIES_SHOWN]) + _rest(len(rows) - ENTRIES_SHOWN)

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         "folder": str(arguments.output),
         "subscriptions": len(queries),
         "tiles": len(built.plan.tiles),
+        "spare": arguments.spare,
         "event_bits": built.event_bits,
         "verilog_bytes": len(built.circuit),
         "digest": built.manifest.digest,
@@ -51,9 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(summary))
         return 0
+    table = f" and a table for {arguments.spare:,}" if arguments.spare else ""
     print(
         f"{arguments.output}: {counted(len(queries), 'subscription')} in "
-        f"{counted(len(built.plan.tiles), 'tile')}, {built.event_bits} bits per event, "
+        f"{counted(len(built.plan.tiles), 'tile')}{table}, {built.event_bits} bits per event, "
         f"{len(built.circuit):,} bytes of Verilog, {summary['seconds']:.1f} s"
     )
     if cells:

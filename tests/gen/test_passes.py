@@ -6,6 +6,7 @@ A golden file is a query file, a line ``---`` and the plan as text.
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -153,6 +154,43 @@ def test_set_without_subscriptions_has_a_plan_without_tiles() -> None:
     plan = plan_of(QuerySet(Schema.of({"n": "INT"})))
     assert (plan.tiles, plan.fields, plan.chunk_count) == ((), (), 0)
     assert plan_text(plan).startswith("stream events: 0 subscriptions, 0 on the device")
+
+
+def test_plan_shows_the_room_that_is_spare() -> None:
+    queries = QuerySet(Schema.of({"n": "INT", "on": "BOOLEAN"}))
+    for number in range(33):
+        queries.add(f"q{number}", f"n = {number}")
+    plan, spare = plan_of(queries), plan_of(queries, spare=65)
+    assert spare.chunk_count == 4 + 3
+    assert spare == replace(plan, table=spare.table, chunk_count=7)
+    sections = plan_text(spare).split("\n\n")
+    assert sections[-1].splitlines() == [
+        "table",
+        "  room for 65 subscriptions, chunks 4 to 6",
+        "  8 more bits per event in 2 codes",
+        "    n   INT      63 stretches  6 bits",
+        "    on  BOOLEAN  3 stretches   2 bits",
+    ]
+    assert sections[0].endswith("; 1 tiles, 7 chunks of 32 match bits")
+    assert sections[1:-1] == plan_text(plan).split("\n\n")[1:]
+
+
+@pytest.mark.parametrize(
+    ("built_in", "capacity", "first_chunk", "base"),
+    [(0, 1, 0, 0), (1, 1, 1, 128), (1, 33, 2, 256), (5000, 40, 158, 256)],
+)
+def test_table_follows_the_tiles(built_in: int, capacity: int, first_chunk: int, base: int) -> None:
+    queries = QuerySet(Schema.of({"n": "INT"}))
+    for number in range(built_in):
+        queries.add(f"q{number}", f"n = {number}")
+    table = plan_of(queries, spare=capacity).table
+    assert table is not None
+    assert (table.first_chunk, table.base) == (first_chunk, base)
+
+
+def test_room_is_not_negative() -> None:
+    with pytest.raises(ValueError, match="spare must not be negative, not -1"):
+        plan_of(QuerySet(Schema.of({"n": "INT"})), spare=-1)
 
 
 def test_long_lists_are_cut_short_and_say_so() -> None:
