@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.constraints.ecp5 import Part
+from penstock.gen.errors import DeviceError
 from penstock.gen.estimate import Estimate, estimate_of
 from penstock.gen.explain import plan_svg, plan_text
 from penstock.gen.fit import check_estimate, check_event_bits
@@ -28,6 +29,7 @@ class Build:
 
     plan: Plan
     circuit: str
+    """Empty if nothing of the set is on the device."""
     manifest: Manifest
     event_bits: int
     """Bits of the circuit's event port, configuration words and their flag included."""
@@ -40,18 +42,24 @@ class Build:
 
 
 def build(
-    queries: QuerySet, progress: Progress | None = None, *, part: Part | None = None
+    queries: QuerySet,
+    progress: Progress | None = None,
+    *,
+    part: Part | None = None,
+    spare: int = 0,
 ) -> Build:
-    """Compile a query set to a circuit.
+    """Compile a query set to a circuit, with room for ``spare`` subscriptions that come later.
 
     DeviceError if events are too wide for any circuit, or if this one is far too large for the
     part, if one is named.
     """
-    plan = plan_of(queries, progress)
+    plan = plan_of(queries, progress, spare=spare)
     check_event_bits(plan)
     estimate = estimate_of(plan)
     if part is not None:
         check_estimate(estimate, part)
+    if not plan.tiles and plan.table is None:
+        return Build(plan, "", manifest_of(plan, queries, ""), 0, estimate)
     chain = circuit_of(plan, progress)
     if progress:
         progress("writing Verilog", 0, 0)
@@ -61,7 +69,16 @@ def build(
 
 
 def write(built: Build, folder: Path) -> None:
-    """Write ``circuit.v``, ``manifest.json``, and the plan as ``plan.txt`` and ``plan.svg``."""
+    """Write ``circuit.v``, ``manifest.json``, and the plan as ``plan.txt`` and ``plan.svg``.
+
+    DeviceError if there is no circuit.
+    """
+    if not built.circuit:
+        raise DeviceError(
+            "there is no circuit to build: nothing of the set is on the device, as its "
+            "subscriptions can never match or are tested by the host alone\n"
+            "hint: penstock explain says which and why"
+        )
     make_folder(folder)
     texts = {
         "circuit.v": built.circuit,

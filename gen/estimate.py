@@ -45,7 +45,7 @@ def estimate_of(plan: Plan) -> Estimate:
     event_bits = sum(field.width for field in plan.fields)
     match_bits = bounds = uses = 0
     for tile in plan.tiles:
-        used = _bound_uses(plan, [plan.entries[index].root for index in tile.entries], ranges)
+        used = _bound_uses(plan, [plan.root(index) for index in tile.entries], ranges)
         match_bits += len(tile.entries)
         bounds += len(used)
         uses += used.total()

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.inputs import add_part, add_queries, read_queries
+from penstock.cli.inputs import add_part, add_queries, add_spare, read_queries
 from penstock.cli.printing import counted, estimate_line
 from penstock.cli.progress import ProgressLine
 from penstock.constraints.ecp5 import Part, part_named
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", type=float, metavar="SECONDS", help="give up placing and routing after this"
     )
+    add_spare(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     make_folder(arguments.output)  # if it cannot be made, then say so before the work
     netlist, routed = None, None
     with ProgressLine() as progress:
-        built = build(read_queries(arguments, progress), progress, part=part)
+        built = build(read_queries(arguments, progress), progress, part=part, spare=arguments.spare)
         write(built, arguments.output)
         if arguments.area or arguments.route:
             netlist = synthesise(built.circuit, progress)
@@ -80,12 +81,18 @@ class _Outcome:
     routed: Routed | None
     seconds: float
 
+    @property
+    def spare(self) -> int:
+        table = self.built.plan.table
+        return table.capacity if table else 0
+
     def as_json(self) -> dict[str, Any]:
         estimate = self.built.estimate
         return {
             "folder": str(self.folder),
             "subscriptions": len(self.built.plan.entries),
             "tiles": len(self.built.plan.tiles),
+            "spare": self.spare,
             "event_bits": self.built.event_bits,
             "verilog_bytes": len(self.built.circuit),
             "digest": self.built.manifest.digest,
@@ -98,9 +105,10 @@ class _Outcome:
 
     def lines(self) -> Iterator[str]:
         plan = self.built.plan
+        table = f" and a table for {self.spare:,}" if self.spare else ""
         yield (
             f"{self.folder}: {counted(len(plan.entries), 'subscription')} in "
-            f"{counted(len(plan.tiles), 'tile')}, {self.built.event_bits} bits per event, "
+            f"{counted(len(plan.tiles), 'tile')}{table}, {self.built.event_bits} bits per event, "
             f"{len(self.built.circuit):,} bytes of Verilog, {self.seconds:.1f} s"
         )
         yield estimate_line(self.built.estimate, self.part)

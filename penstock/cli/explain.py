@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from penstock.cli.inputs import add_part, add_queries, read_queries
+from penstock.cli.inputs import add_part, add_queries, add_spare, read_queries
 from penstock.cli.printing import estimate_line, visible
 from penstock.cli.progress import ProgressLine
 from penstock.constraints.ecp5 import part_named
@@ -17,6 +17,7 @@ from penstock.gen.tables import write_text
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_queries(parser)
+    add_spare(parser)
     add_part(parser)
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan as a picture")
 
@@ -24,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     part = part_named(arguments.part)
     with ProgressLine() as progress:
-        plan = plan_of(read_queries(arguments, progress), progress)
+        queries = read_queries(arguments, progress)
+        plan = plan_of(queries, progress, spare=arguments.spare)
     if arguments.svg:
         write_text(plan_svg(plan), arguments.svg)
     print(visible(plan_text(plan)))
