@@ -100,6 +100,13 @@ def implies(condition: Value, consequence: Value) -> Value:
     return ~Value.cast(condition).bool() | Value.cast(consequence).bool()
 
 
+def named(m: Module, value: Value, width: int, name: str) -> Signal:
+    """The value as a signal: it is shown in traces, and worked out once however often it is used."""
+    signal = Signal(width, name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
 def before(m: Module, value: Value, init: int = 0) -> Signal:
     """The value in the cycle before; ``init`` in the first."""
     earlier = Signal(len(Value.cast(value)), init=init, name="before")

@@ -17,6 +17,7 @@ from penstock.sim.proofs.harness import (
     cover,
     implies,
     moves,
+    named,
     waits_steadily,
 )
 from penstock.sim.proofs.run import Claim
@@ -76,7 +77,7 @@ class MergeProof(Proof):
             Signal(name="own_came"), Const(0, 2), Const(0, 2),
         )  # fmt: skip
         spare, has_spare = data.View(dut.layout, skid["spare"]), ~skid["is_spare_empty"]
-        after_o = self._said(start, o.p, o.valid)
+        after_o = self._said(m, start, o.p, o.valid)
         with m.If(o.ready):
             m.d.sync += [
                 start.event.eq(after_o.event),
@@ -97,7 +98,7 @@ class MergeProof(Proof):
             dut.before.valid & (dut.own.valid | ~dut.before.p.last),
         )
         claim(m, "nothing waits for nothing", implies(may_go & ~o.valid, taken))
-        end = self._said(after_o, spare, has_spare)
+        end = self._said(m, after_o, spare, has_spare)
         self._ends_at_the_inputs(m, end, inside["is_own_turn"], before, own)
         self._covers(m, start)
 
@@ -119,15 +120,16 @@ class MergeProof(Proof):
         return Side(book, event, is_first)
 
     @staticmethod
-    def _said(spot: Spot, item: data.View, valid: Value) -> Spot:
+    def _said(m: Module, spot: Spot, item: data.View, valid: Value) -> Spot:
         """Where the link is after the item, or where it was if there is none."""
         is_chunk, is_own = valid & item.some, item.chunk[-1]
+        own_came = spot.own_came | (item.some & is_own)
         return Spot(
-            (spot.event + (valid & item.last))[:EVENT_BITS],
-            Mux(valid, item.last, spot.is_first),
-            Mux(valid, ~item.last & (spot.own_came | (item.some & is_own)), spot.own_came),
-            (spot.before_count + (is_chunk & ~is_own))[:2],
-            (spot.own_count + (is_chunk & is_own))[:2],
+            named(m, spot.event + (valid & item.last), EVENT_BITS, "event_after"),
+            named(m, Mux(valid, item.last, spot.is_first), 1, "is_first_after"),
+            named(m, Mux(valid, ~item.last & own_came, spot.own_came), 1, "own_came_after"),
+            named(m, spot.before_count + (is_chunk & ~is_own), 2, "before_count_after"),
+            named(m, spot.own_count + (is_chunk & is_own), 2, "own_count_after"),
         )
 
     def _right(
@@ -136,7 +138,7 @@ class MergeProof(Proof):
         """The item is what has to come at this spot."""
         is_own, event = item.chunk[-1], spot.event
         entry = Side.entry(item, event)
-        after = self._said(spot, item, Const(1, 1))
+        after = self._said(m, spot, item, Const(1, 1))
         is_next = Mux(
             is_own,
             (own.chunks.count > spot.own_count) & (own.chunks[spot.own_count] == entry),
