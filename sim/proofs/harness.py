@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amaranth import Array, Module, ResetSignal, Signal, Value
-from amaranth.asserts import Assert, Assume, Cover
-from amaranth.hdl import Const, Fragment, MemoryInstance
+from amaranth.hdl import Assert, Assume, Const, Cover, Fragment, MemoryInstance
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 

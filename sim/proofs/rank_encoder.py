@@ -178,8 +178,8 @@ class RankEncoderProof(Proof):
 SAYS = "rank = thresholds reached, thresholds replaced meanwhile, under any stalls"
 
 CLAIMS = (
-    Claim("RankEncoder(3, 2), starts with 2 thresholds", SAYS,
-          lambda: RankEncoderProof(RankEncoder(3, 2, (2, 5))), cover_depth=10),
-    Claim("RankEncoder(3, 3), starts empty", SAYS,
-          lambda: RankEncoderProof(RankEncoder(3, 3)), cover_depth=16, is_slow=True),
+    Claim("RankEncoder(8, 2), starts with 2 thresholds", SAYS,
+          lambda: RankEncoderProof(RankEncoder(8, 2, (3, 200))), cover_depth=10),
+    Claim("RankEncoder(8, 3), starts empty", SAYS,
+          lambda: RankEncoderProof(RankEncoder(8, 3)), cover_depth=16, is_slow=True),
 )  # fmt: skip
