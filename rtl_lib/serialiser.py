@@ -65,8 +65,10 @@ class Serialiser(wiring.Component):
             for start in range(0, len(self.hits), self.chunk_bits)
         ]
         # One stage ahead of the event being sent, so that `advance` can come from a register.
-        next_valid, valid = Signal(), Signal()
-        next_some, pending = Signal(self.own_chunks), Signal(self.own_chunks)
+        next_valid = Signal()
+        next_some = Signal(self.own_chunks)
+        valid = Signal()
+        pending = Signal(self.own_chunks)
         next_bits = [_data(len(chunk), f"next_{i}") for i, chunk in enumerate(chunks)]
         bits = [_data(len(chunk), f"held_{i}") for i, chunk in enumerate(chunks)]
         with m.If(self.advance):

@@ -42,7 +42,8 @@ class SkidBuffer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # Data needs no reset: nobody looks at it before `valid`.
-        spare, item = Signal(self.shape, reset_less=True), Signal(self.shape, reset_less=True)
+        spare = Signal(self.shape, reset_less=True)
+        item = Signal(self.shape, reset_less=True)
         is_spare_empty = Signal(init=1)
         moves = Signal()
         m.d.comb += [
