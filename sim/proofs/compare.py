@@ -89,6 +89,6 @@ CLAIMS = (
     Claim("DirectRanges(8), 2 ranges", SAYS_RANGES,
           lambda: DirectRangesProof(DirectRanges(8, ((17, 99), (200, 255))))),
     Claim("DirectRanges(4), no range", SAYS_RANGES, lambda: DirectRangesProof(DirectRanges(4, ()))),
-    Claim("PairCompare(16), 1 stage", SAYS_PAIRS, lambda: PairCompareProof(PairCompare(16))),
     Claim("PairCompare(64), 2 stages", SAYS_PAIRS, lambda: PairCompareProof(PairCompare(64))),
+    Claim("PairCompare(16), 1 stage", SAYS_PAIRS, lambda: PairCompareProof(PairCompare(16))),
 )  # fmt: skip

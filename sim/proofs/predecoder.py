@@ -79,7 +79,7 @@ CLAIMS = (
     Claim("Predecoder(1, 3, 4, 6), bounds used once", SAYS, lambda: _proof(WIDTHS, ONCE)),
     Claim("Predecoder(1, 3, 4, 6), bounds used often", SAYS, lambda: _proof(WIDTHS, OFTEN)),
     Claim("Predecoder(9), bounds used once", SAYS,
-          lambda: _proof((9,), bounds_once(0, 9)), is_slow=True),
+          lambda: _proof((9,), bounds_once(0, 9))),
     Claim("Predecoder(9), bounds used often", SAYS,
-          lambda: _proof((9,), bounds_often(0, 9)), is_slow=True),
+          lambda: _proof((9,), bounds_often(0, 9))),
 )  # fmt: skip

@@ -172,5 +172,5 @@ CLAIMS = (
     Claim("RankEncoder(8, 2), starts with 2 thresholds", SAYS,
           lambda: RankEncoderProof(RankEncoder(8, 2, (3, 200))), cover_depth=10),
     Claim("RankEncoder(8, 3), starts empty", SAYS,
-          lambda: RankEncoderProof(RankEncoder(8, 3)), cover_depth=16, is_slow=True),
+          lambda: RankEncoderProof(RankEncoder(8, 3)), cover_depth=16),
 )  # fmt: skip

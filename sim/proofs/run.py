@@ -61,8 +61,6 @@ class Claim:
     """Cycles within which everything that is to be covered comes about."""
     by_induction: bool = True
     """Whether it is proved for runs of any length, and not only for ``depth`` cycles."""
-    is_slow: bool = False
-    """Whether it takes more than a few seconds."""
 
     @property
     def method(self) -> str:
