@@ -47,6 +47,7 @@ fuzz: setup ## run the property tests on many random examples
 
 verify: setup ## run every test, the slow ones too
 	@$(IN_VENV) HYPOTHESIS_PROFILE=ci pytest -m "" $(ARGS)
+	@$(IN_VENV) python -m penstock.sim.proofs
 
 bench: setup ## run the benchmarks (ONLY=load runs benches/bench_load.py alone, ARGS go to it)
 	@$(IN_VENV) mkdir -p benches/results && for bench in benches/bench_$(or $(ONLY),*).py; do \

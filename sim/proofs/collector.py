@@ -12,6 +12,7 @@ from penstock.sim.proofs.harness import (
     claim,
     cover,
     implies,
+    invariant,
     moves,
     waits_steadily,
 )
@@ -38,7 +39,7 @@ class CollectorProof(Proof):
             claim(m, f"{field} is what came in", implies(o.valid, o.p[field] == i.p[field]))
         number = events[: dut.sequence_bits]
         claim(m, "a chunk has the number of its event", implies(o.valid, o.p.sequence == number))
-        claim(m, "the number is that of finished events", inside["sequence"] == number)
+        invariant(m, "the number is that of finished events", inside["sequence"] == number)
         claim(m, "events counts finished events", dut.events == events)
         claim(m, "chunks counts what was sent", dut.chunks == chunks)
         claim(m, "stalls counts cycles in which o was not taken", dut.stalls == stalls)

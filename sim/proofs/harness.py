@@ -9,6 +9,9 @@ from amaranth.hdl import Assert, Assume, Const, Cover, Fragment, MemoryInstance
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
+INVARIANT = "inside: "
+"""What the texts of invariants begin with. Bounded proofs leave them out."""
+
 
 class Inside:
     """The registers and memories of a component, for the invariants of an induction.
@@ -79,9 +82,14 @@ class Proof(wiring.Component):
 
 
 def claim(m: Module, text: str, *conditions: Value) -> None:
-    """Assert all the conditions; the text tells which assertion failed."""
+    """Assert what the component promises; the text tells which assertion failed."""
     for condition in conditions:
         m.d.comb += Assert(condition, text)
+
+
+def invariant(m: Module, text: str, *conditions: Value) -> None:
+    """Assert what nobody is promised, but an induction needs to know of the hidden registers."""
+    claim(m, INVARIANT + text, *conditions)
 
 
 def assume(m: Module, condition: Value) -> None:
@@ -100,7 +108,7 @@ def implies(condition: Value, consequence: Value) -> Value:
 
 
 def named(m: Module, value: Value, width: int, name: str) -> Signal:
-    """The value as a signal: it is shown in traces, and worked out once however often it is used."""
+    """The value as a signal: worked out once, however often it is used, and shown in traces."""
     signal = Signal(width, name=name)
     m.d.comb += signal.eq(value)
     return signal

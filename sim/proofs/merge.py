@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
@@ -16,6 +17,7 @@ from penstock.sim.proofs.harness import (
     claim,
     cover,
     implies,
+    invariant,
     moves,
     named,
     waits_steadily,
@@ -52,6 +54,10 @@ class Side:
     def entry(item: data.View, event: Value) -> Value:
         return Cat(item.bits, item.chunk, event)
 
+    def comes_next(self, item: data.View, event: Value, index: Value) -> Value:
+        """Whether the item is the chunk that comes after so many others."""
+        return (self.chunks.count > index) & (self.chunks[index] == Side.entry(item, event))
+
     def has_more(self, event: Value, index: Value) -> Value:
         """Whether a chunk of this event is still to come, after so many others."""
         is_there = self.chunks.count > index
@@ -84,12 +90,13 @@ class MergeProof(Proof):
                 start.is_first.eq(after_o.is_first),
                 start.own_came.eq(after_o.own_came),
             ]
-        self._right(m, start, o.p, o.valid, before, own)
-        self._right(m, after_o, spare, has_spare, before, own)
-        claim(m, "nothing taken is hidden", implies(before.chunks.count + own.chunks.count, o.valid))
+        self._right(m, claim, start, o.p, o.valid, before, own)
+        self._right(m, invariant, after_o, spare, has_spare, before, own)
+        are_out = (before.chunks.count == 0) & (own.chunks.count == 0)
+        claim(m, "nothing taken is hidden", are_out | o.valid)
         claim(m, "every event is answered", implies(own.event != start.event, o.valid))
         claim(m, "an offered item stays until it is taken", waits_steadily(m, o))
-        claim(m, "the spare register is used only behind an item", implies(has_spare, o.valid))
+        invariant(m, "the spare register is used only behind an item", implies(has_spare, o.valid))
         taken = moves(dut.before) | moves(dut.own)
         # A side that has ended the event waits for the other, and so does one that might.
         may_go = Mux(
@@ -133,41 +140,38 @@ class MergeProof(Proof):
         )
 
     def _right(
-        self, m: Module, spot: Spot, item: data.View, valid: Value, before: Side, own: Side
+        self,
+        m: Module,
+        asserted: Callable[..., None],
+        spot: Spot,
+        item: data.View,
+        valid: Value,
+        before: Side,
+        own: Side,
     ) -> None:
         """The item is what has to come at this spot."""
         is_own, event = item.chunk[-1], spot.event
-        entry = Side.entry(item, event)
         after = self._said(m, spot, item, Const(1, 1))
         is_next = Mux(
             is_own,
-            (own.chunks.count > spot.own_count) & (own.chunks[spot.own_count] == entry),
-            (before.chunks.count > spot.before_count)
-            & (before.chunks[spot.before_count] == entry),
+            own.comes_next(item, event, spot.own_count),
+            before.comes_next(item, event, spot.before_count),
         )
         is_more = before.has_more(event, after.before_count) | own.has_more(event, after.own_count)
         is_ended = (before.event != event) & (own.event != event)
-        claim(m, "a chunk is its side's next", implies(valid & item.some, is_next))
-        claim(
-            m,
-            "the chunks from before come first",
-            implies(valid & item.some & ~is_own, ~spot.own_came),
-        )
-        claim(
-            m,
-            "a marker is all there is of its event",
-            implies(valid & ~item.some, item.last & spot.is_first),
-        )
-        claim(m, "the last item ends the event", implies(valid & item.last, is_ended & ~is_more))
-        claim(
-            m, "any other does not", implies(valid & ~item.last, is_more | ~is_ended)
-        )  # fmt: skip
+        is_chunk, is_marker = valid & item.some, valid & ~item.some
+        is_alone = item.last & spot.is_first
+        asserted(m, "a chunk is its side's next", implies(is_chunk, is_next))
+        asserted(m, "chunks from before go first", implies(is_chunk & ~is_own, ~spot.own_came))
+        asserted(m, "a marker is alone in its event", implies(is_marker, is_alone))
+        asserted(m, "the last item ends the event", implies(valid & item.last, is_ended & ~is_more))
+        asserted(m, "any other item does not", implies(valid & ~item.last, is_more | ~is_ended))
 
     def _ends_at_the_inputs(
         self, m: Module, end: Spot, is_own_turn: Value, before: Side, own: Side
     ) -> None:
         """After all items under way, the link is where the inputs are."""
-        claim(
+        invariant(
             m,
             "what is under way leads up to the inputs",
             before.chunks.count == end.before_count,
@@ -179,7 +183,7 @@ class MergeProof(Proof):
             implies(~is_own_turn, own.is_first & (before.is_first == end.is_first)),
         )
         shown = self.dut.own.valid & self.dut.own.p.some
-        claim(m, "the tile's turn begins with a chunk", implies(is_own_turn & own.is_first, shown))
+        invariant(m, "own turns begin with a chunk", implies(is_own_turn & own.is_first, shown))
 
     def _covers(self, m: Module, start: Spot) -> None:
         o, was_full = self.dut.o, Signal()

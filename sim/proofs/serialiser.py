@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
@@ -16,6 +17,7 @@ from penstock.sim.proofs.harness import (
     claim,
     cover,
     implies,
+    invariant,
     moves,
     named,
     waits_steadily,
@@ -58,10 +60,10 @@ class SerialiserProof(Proof):
         with m.If(o.ready):
             m.d.sync += start.sent.eq(after_o.sent)
         after_spare = self._next(m, after_o, has_spare)
-        self._right(m, start, o.p, o.valid)
-        self._right(m, after_o, spare, has_spare)
-        self._right(m, after_spare, leaving, inside["i__valid"])
-        claim(m, "the spare register is used only behind an item", implies(has_spare, o.valid))
+        self._right(m, claim, start, o.p, o.valid)
+        self._right(m, invariant, after_o, spare, has_spare)
+        self._right(m, invariant, after_spare, leaving, inside["i__valid"])
+        invariant(m, "the spare register is used only behind an item", implies(has_spare, o.valid))
         claim(m, "an offered item stays until it is taken", waits_steadily(m, o))
         end = self._next(m, after_spare, inside["i__valid"])
         self._waiting(m, inside, end, has_spare)
@@ -92,7 +94,14 @@ class SerialiserProof(Proof):
             named(m, Mux(valid, sent, spot.sent), self.dut.own_chunks, "sent"),
         )
 
-    def _right(self, m: Module, spot: Spot, item: data.View, valid: Value) -> None:
+    def _right(
+        self,
+        m: Module,
+        asserted: Callable[..., None],
+        spot: Spot,
+        item: data.View,
+        valid: Value,
+    ) -> None:
         """The item is what has to come at this spot."""
         left = self._left(m, spot)
         number, bits, others = Const(0), Const(0), Const(0)
@@ -101,14 +110,14 @@ class SerialiserProof(Proof):
             number = Mux(left[index], index, number)
             bits = Mux(left[index], chunk, bits)
         is_chunk, is_none = valid & left.any(), valid & ~left.any()
-        claim(m, "there is an event to answer", implies(valid, self._taken.count > spot.index))
-        claim(
+        asserted(m, "there is an event to answer", implies(valid, self._taken.count > spot.index))
+        asserted(
             m,
             "the lowest chunk that is left comes next",
             implies(is_chunk, item.some & (item.bits == bits) & (item.last == ~others.any())),
             implies(is_chunk, item.chunk == self.dut.first_chunk + number),
         )
-        claim(m, "an empty vector is one marker", implies(is_none, ~item.some & item.last))
+        asserted(m, "an empty vector is one marker", implies(is_none, ~item.some & item.last))
 
     def _waiting(self, m: Module, inside: Inside, spot: Spot, has_spare: Value) -> None:
         """After all items under way come the vector that is being cut and the one behind it."""
@@ -119,7 +128,7 @@ class SerialiserProof(Proof):
         index = named(m, spot.index + valid, INDEX_BITS, "index")
         behind = Spot(index, Const(0, self.dut.own_chunks))
         is_done_soon = ~has_spare & ((pending & (pending - 1)) == 0)
-        claim(
+        invariant(
             m,
             "what is under way leads up to the inputs",
             self._taken.count == (behind.index + next_valid)[:INDEX_BITS],

@@ -13,6 +13,7 @@ from penstock.sim.proofs.harness import (
     claim,
     cover,
     implies,
+    invariant,
     moves,
     waits_steadily,
 )
@@ -30,9 +31,9 @@ class SkidBufferProof(Proof):
         item = Value.cast(i.payload)
         sent = Book(m, "sent", 2, put=moves(i), item=item, take=moves(o))
         claim(m, "as many wait as went in and did not come out", sent.count == o.valid + ~i.ready)
-        claim(m, "the spare register is used only behind an item", i.ready | o.valid)
+        invariant(m, "the spare register is used only behind an item", i.ready | o.valid)
         claim(m, "the oldest item is offered", implies(o.valid, Value.cast(o.payload) == sent[0]))
-        claim(m, "the spare register holds the next item", implies(~i.ready, spare == sent[1]))
+        invariant(m, "the spare register holds the next item", implies(~i.ready, spare == sent[1]))
         claim(m, "an offered item stays until it is taken", waits_steadily(m, o))
         claim(m, "an item takes one cycle", implies(before(m, moves(i)), o.valid))
         claim(m, "an item passes in every cycle while o is ready", before(m, ~o.ready) | i.ready)
