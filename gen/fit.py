@@ -21,13 +21,17 @@ LUTS_OF = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
 def check_event_bits(plan: Plan) -> None:
     """DeviceError if events are wider than the chain of tiles takes."""
-    bits = sum(field.width for field in plan.fields)
+    widths = [(field.width, field.name) for field in plan.fields]
+    if plan.table:
+        names = (f"{attribute.name}, spare" for attribute in plan.table.attributes)
+        widths += zip(plan.table.code_bits, names, strict=True)
+    bits = sum(width for width, _ in widths)
     if bits <= MAX_EVENT_BITS:
         return
-    widest = sorted(plan.fields, key=lambda field: -field.width)[:FIELDS_NAMED]
-    named = ", ".join(f"{field.name} ({field.width})" for field in widest)
+    widest = sorted(widths, key=lambda code: -code[0])[:FIELDS_NAMED]
+    named = ", ".join(f"{name} ({width})" for width, name in widest)
     raise DeviceError(
-        f"an event takes {bits:,} bits in {len(plan.fields):,} codes; the circuit takes at most "
+        f"an event takes {bits:,} bits in {len(widths):,} codes; the circuit takes at most "
         f"{MAX_EVENT_BITS:,}\n"
         f"the widest: {named}\n"
         f"hint: split the set, so that each part tests fewer attributes or constants"

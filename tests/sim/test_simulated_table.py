@@ -17,7 +17,7 @@ from penstock.host.encode import Encoder, Words
 from penstock.host.events import rows_of, to_table, to_wide
 from penstock.host.subscribers import Subscribers
 from penstock.sim import oracle
-from penstock.sim.simulated.circuit import Circuit
+from penstock.sim.simulated.circuit import WORK, Circuit
 from penstock.sim.simulated.device import SimulatedDevice
 
 pytestmark = pytest.mark.xdist_group("simulated")
@@ -179,7 +179,6 @@ class Stream:
         self.encoder = Encoder(built.manifest, built.event_bits)
         self.subscribers = Subscribers(built.manifest)
         self.circuit = Circuit(built, self.encoder.words, None, None)
-        self.answered = 0
 
     def codes(self) -> Words:
         return self.encoder.encode(EVENTS, self.subscribers.table_codes(EVENTS))
@@ -191,12 +190,12 @@ class Stream:
     def answers(self, stream: Sequence[Words], rounds: int) -> list[list[list[str]]]:
         """For each round the answers to all events, as the subscribers are now."""
         count = rounds * len(VALUES)
-        found = self.circuit.run(np.concatenate(stream), self.answered + count)
-        numbers = found["sequence"].astype(np.int64) - self.answered
-        self.answered += count
+        rows = np.concatenate(stream)
+        work = np.array([(0, len(rows), 0, count)], dtype=WORK)
+        found = self.circuit._run(rows, work)
         answers = self.subscribers.answers(
             batch_of(VALUES * rounds),
-            numbers,
+            np.ascontiguousarray(found["event"]),
             found["chunk"].astype(np.int64),
             np.ascontiguousarray(found["bits"]),
         ).to_pylist()
