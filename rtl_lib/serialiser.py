@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import combinations
 from operator import or_
 
 from amaranth import Cat, Module, Mux, Signal, Value
@@ -68,7 +69,9 @@ class Serialiser(wiring.Component):
         next_valid = Signal()
         next_some = Signal(self.own_chunks)
         valid = Signal()
-        pending = Signal(self.own_chunks)
+        # Which chunk is next, and which come after it: both from registers, as much hangs on them.
+        chosen = Signal(self.own_chunks)
+        rest = Signal(self.own_chunks)
         next_bits = [_data(len(chunk), f"next_{i}") for i, chunk in enumerate(chunks)]
         bits = [_data(len(chunk), f"held_{i}") for i, chunk in enumerate(chunks)]
         with m.If(self.advance):
@@ -79,22 +82,21 @@ class Serialiser(wiring.Component):
                 *(new.eq(chunk) for new, chunk in zip(next_bits, chunks, strict=True)),
                 *(new.eq(old) for new, old in zip(bits, next_bits, strict=True)),
             ]
-        chosen = Signal(self.own_chunks)
-        rest, upcoming = Signal(self.own_chunks), Signal(self.own_chunks)
-        is_busy, takes, takes_next = Signal(), Signal(), Signal()
+        is_busy, is_more, takes, takes_next = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            chosen.eq(_lowest(pending)),
-            rest.eq(pending & ~chosen),
-            # What the next cycle has to send.
-            upcoming.eq(Mux(self.advance, next_some, Mux(takes, rest, pending))),
             is_busy.eq(Mux(self.advance, next_valid, valid)),
+            # Whether the next cycle has more than one chunk to send.
+            is_more.eq(
+                Mux(self.advance, _several(next_some), Mux(takes, _several(rest), rest.any()))
+            ),
         ]
+        with m.If(self.advance):
+            m.d.sync += [chosen.eq(_lowest(next_some)), rest.eq(next_some & ~_lowest(next_some))]
+        with m.Elif(takes):
+            m.d.sync += [chosen.eq(_lowest(rest)), rest.eq(rest & ~_lowest(rest))]
         # Move on where nothing is left, or where what is left surely goes out in that cycle. So
         # an event never ends in a cycle in which the stages stand still.
-        m.d.sync += [
-            pending.eq(upcoming),
-            self.advance.eq(~is_busy | (takes_next & ~(upcoming & ~_lowest(upcoming)).any())),
-        ]
+        m.d.sync += self.advance.eq(~is_busy | (takes_next & ~is_more))
         self._send(m, chosen, rest, bits, valid, takes, takes_next)
         return m
 
@@ -144,6 +146,19 @@ def _data(width: int, name: str) -> Signal:
 def _lowest(flags: Value) -> Value:
     """Only the lowest flag that is set."""
     return Cat(flag & ~flags[:index].any() if index else flag for index, flag in enumerate(flags))
+
+
+def _several(flags: Value) -> Value:
+    """Whether two flags or more are set, as a tree of four inputs a step."""
+    groups = [flags[start : start + 4] for start in range(0, len(flags), 4)]
+    within = Cat(*(_pairs(group).any() for group in groups)).any()
+    if len(groups) == 1:
+        return within
+    return within | _several(Cat(*(group.any() for group in groups)))
+
+
+def _pairs(flags: Value) -> Value:
+    return Cat(first & second for first, second in combinations(flags, 2))
 
 
 def _index(flags: Value) -> Value:

@@ -121,23 +121,24 @@ class SerialiserProof(Proof):
 
     def _waiting(self, m: Module, inside: Inside, spot: Spot, has_spare: Value) -> None:
         """After all items under way come the vector that is being cut and the one behind it."""
-        valid, next_valid, pending = inside["valid"], inside["next_valid"], inside["pending"]
+        valid, next_valid = inside["valid"], inside["next_valid"]
+        chosen, rest = inside["chosen"], inside["rest"]
         chunks = range(self.dut.own_chunks)
         held = Cat(inside[f"held_{number}"] for number in chunks)
         following = Cat(inside[f"next_{number}"] for number in chunks)
         index = named(m, spot.index + valid, INDEX_BITS, "index")
         behind = Spot(index, Const(0, self.dut.own_chunks))
-        is_done_soon = ~has_spare & ((pending & (pending - 1)) == 0)
+        left = self._left(m, spot)
         invariant(
             m,
             "what is under way leads up to the inputs",
             self._taken.count == (behind.index + next_valid)[:INDEX_BITS],
             implies(valid, held == self._taken[spot.index]),
-            implies(valid, pending == self._left(m, spot)),
+            implies(valid, (rest == (left & (left - 1))) & (chosen == (left & ~rest))),
             implies(~valid, spot.sent == 0),
             implies(next_valid, following == self._taken[behind.index]),
             implies(next_valid, inside["next_some"] == self._left(m, behind)),
-            self.dut.advance == (~valid | is_done_soon),
+            self.dut.advance == (~valid | (~has_spare & (rest == 0))),
         )
 
     def _covers(self, m: Module) -> None:
