@@ -47,9 +47,7 @@ async def recorded(dut: Any, stream: Stream, pattern: str) -> claims.Record:
 
 @cocotb.test(timeout_time=LIMIT_CYCLES * CYCLE_NS, timeout_unit="ns")
 @cocotb.parametrize(stream=list(STREAMS), pattern=GIVEN.patterns)
-async def every_event_is_answered_as_the_model_answers(
-    dut: Any, stream: str, pattern: str
-) -> None:
+async def every_event_is_answered_as_the_model_answers(dut: Any, stream: str, pattern: str) -> None:
     record = await recorded(dut, STREAMS[stream], pattern)
     claims.a_match_stays_until_it_is_taken(record)
     claims.no_chunk_is_empty(record)

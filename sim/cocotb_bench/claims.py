@@ -87,6 +87,5 @@ def an_event_passes_in_every_cycle(record: Record, stream: Stream, layout: Layou
     for match, cycle in zip(record.matches, record.match_cycles, strict=True):
         taken = cycle - event_cycles[match.sequence]
         assert taken == layout.latency_cycles, (
-            f"event {match.sequence} was answered after {taken} cycles, "
-            f"not {layout.latency_cycles}"
+            f"event {match.sequence} was answered after {taken} cycles, not {layout.latency_cycles}"
         )

@@ -36,10 +36,13 @@ OPERATOR_NAMES = (
 CHUNKS = "events by their chunks"
 NONE, ONE, SEVERAL = "none", "exactly one", "several"
 FULL, ALL = "one with every bit set", "every chunk of the circuit"
+ATTRIBUTES = "events by their attributes"
+EMPTY, SOME, WHOLE = "none is there", "some are there", "all are there"
 
 EVENT_BINS = (
     *(Bin(OPERATORS, name, verdict) for name in OPERATOR_NAMES for verdict in ("true", "false")),
     *(Bin(CHUNKS, row) for row in (NONE, ONE, SEVERAL, FULL, ALL)),
+    *(Bin(ATTRIBUTES, row) for row in (EMPTY, SOME, WHOLE)),
 )
 
 
@@ -85,10 +88,9 @@ def _predicates(node: Expression, put: Put) -> Iterator[tuple[str, Expression, P
             yield "IS NOT NULL", node, put
         case Not(child):
             yield from _predicates(child, lambda other: put(Not(other)))
-        case And(children) | Or(children):
-            for place, child in enumerate(children):
-                around = _around(type(node), children, place)
-                yield from _predicates(child, lambda other, around=around: put(around(other)))
+        case And() | Or():
+            for place, child in enumerate(node.children):
+                yield from _predicates(child, _put_beside(node, place, put))
         case Comparison(op, left, right):
             is_pair = isinstance(left, Attribute) and isinstance(right, Attribute)
             yield f"attribute {op} attribute" if is_pair else op, node, put
@@ -97,8 +99,10 @@ def _predicates(node: Expression, put: Put) -> Iterator[tuple[str, Expression, P
             yield names[type(node)], node, put
 
 
-def _around(kind: type[And | Or], children: tuple[Expression, ...], place: int) -> Put:
-    return lambda other: kind((*children[:place], other, *children[place + 1 :]))
+def _put_beside(node: And | Or, place: int, put: Put) -> Put:
+    """The way to put something in the place of a child."""
+    before, behind = node.children[:place], node.children[place + 1 :]
+    return lambda other: put(type(node)((*before, other, *behind)))
 
 
 def field_bins(workload: str, fields: Sequence[Field]) -> list[Bin]:
@@ -112,9 +116,7 @@ def cover_fields(
 ) -> None:
     """Count an event, from its values and from its codes side by side."""
     for field in fields:
-        sides = (
-            (field.attribute,) if isinstance(field, CodeField) else (field.left, field.right)
-        )
+        sides = (field.attribute,) if isinstance(field, CodeField) else (field.left, field.right)
         code = codes & (1 << field.width) - 1
         codes >>= field.width
         for column, is_seen in (
@@ -135,3 +137,9 @@ def cover_chunks(coverage: Coverage, answer: Chunks, chunk_numbers: int) -> None
         (ALL, chunk_numbers > 1 and len(answer) == chunk_numbers),
     ):
         coverage.hit(Bin(CHUNKS, row), int(is_seen))
+
+
+def cover_attributes(coverage: Coverage, row: Row, attribute_count: int) -> None:
+    """Count an event by how many of the schema's attributes it has."""
+    present = WHOLE if len(row) == attribute_count else SOME if row else EMPTY
+    coverage.hit(Bin(ATTRIBUTES, present))

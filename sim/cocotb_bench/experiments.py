@@ -25,6 +25,7 @@ from penstock.sim.cocotb_bench.event_coverage import (
     EVENT_BINS,
     OperatorCoverage,
     Row,
+    cover_attributes,
     cover_chunks,
     cover_fields,
     field_bins,
@@ -47,15 +48,13 @@ def experiment_of(workload: Workload, patterns: Sequence[str]) -> Experiment:
     """The circuit of a workload and three streams: events alone, with words, and few matches."""
     built, chain = built_with_tiles(workload)
     events = coded_events(workload, built)
-    rng = Random(workload.seed)
-
-    def model() -> DeviceModel:
-        return DeviceModel(workload.queries, built)
-
+    model = DeviceModel(workload.queries, built)
+    few = [event for event in events if len(model.answer(event.event)) <= 1]
     streams = (
-        plain_stream("events", events, model()),
-        switching_stream(events, model(), chain, rng),
-        plain_stream("sparse", [e for e in events if len(model().answer(e.event)) <= 1], model()),
+        plain_stream("events", events, model),
+        *([plain_stream("sparse", few, model)] if few else ()),
+        # Last: it leaves the model with the subscriptions that the words have left on.
+        switching_stream(events, model, chain, Random(workload.seed)),
     )
     stimulus = Stimulus(layout_of(chain), streams, tuple(patterns), workload.seed)
     coverage = event_coverage(workload, built, events, streams[0])
@@ -140,6 +139,7 @@ def event_coverage(
     chunk_numbers = sum(-(-len(tile.entries) // CHUNK_BITS) for tile in built.plan.tiles)
     for event, answer in zip(events, stream.answers, strict=True):
         operators.event(event.row)
+        cover_attributes(coverage, event.row, len(workload.queries.schema))
         cover_fields(coverage, workload.name, fields, event.row, event.codes)
         cover_chunks(coverage, answer, chunk_numbers)
     return coverage

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import shlex
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 from xml.etree import ElementTree
 
 from cocotb_tools.runner import Runner, get_runner
@@ -27,6 +27,8 @@ from penstock.sim.cocotb_bench.stimulus import (
 from penstock.sim.simulated.compile import alone, cache_folder, compiler, verilator_root
 
 TESTS = "penstock.sim.cocotb_bench.circuit_tests"
+BLANK = "\\ "
+"""A blank within a word, as make reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,24 +117,20 @@ def _compile(verilog: str, work: Path) -> Path:
     changed = {
         "PATH": os.pathsep.join([str(root / "bin"), os.environ["PATH"]]),
         "VERILATOR_ROOT": str(root),
-        "MAKEFLAGS": " ".join(f"{name}={shlex.quote(v)}" for name, v in settings.items()),
+        "MAKEFLAGS": " ".join(f"{name}={v.replace(' ', BLANK)}" for name, v in settings.items()),
     }
-    before = dict(os.environ)
-    os.environ.update(changed)
     try:
-        _runner().build(
-            sources=[source],
-            hdl_toplevel=TOP,
-            build_dir=work,
-            timescale=("1ns", "1ps"),
-            build_args=["-Wno-fatal", "-O3", "--x-assign", "fast", "--noassert"],
-            log_file=log,
-        )
+        with patch.dict(os.environ, changed):  # the runner has no other way to be told
+            _runner().build(
+                sources=[source],
+                hdl_toplevel=TOP,
+                build_dir=work,
+                timescale=("1ns", "1ps"),
+                build_args=["-Wno-fatal", "--noassert"],
+                log_file=log,
+            )
     except (SystemExit, RuntimeError) as error:
         raise DeviceError(f"Verilator failed on the circuit: {error}\n{_end_of(log)}") from None
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
     return work / TOP
 
 

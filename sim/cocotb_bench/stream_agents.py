@@ -118,8 +118,6 @@ class Bench:
             quiet_cycles = quiet_cycles + 1 if source.is_done and offered is None else 0
             cycle += 1
             await FallingEdge(self._dut.clk)
-        record.counters = {
-            name: getattr(self._dut, name).value.to_unsigned() for name in COUNTERS
-        }
+        record.counters = {name: getattr(self._dut, name).value.to_unsigned() for name in COUNTERS}
         cocotb.log.info("%d items, %d matches, %d cycles", len(items), len(record.matches), cycle)
         return record

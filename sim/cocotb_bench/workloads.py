@@ -60,9 +60,9 @@ def _language(event_count: int) -> Workload:
     rng = Random(3)
     rows = [
         {name: rng.choice(pool) for name, pool in pools.items() if rng.random() < 0.75}
-        for _ in range(event_count)
+        for _ in range(event_count - 1)
     ]
-    events = to_wide(to_table(rows, queries.schema), queries.schema)
+    events = to_wide(to_table([*rows, {}], queries.schema), queries.schema)
     return Workload("language", queries, events, tile_size=512, seed=3)
 
 
@@ -104,7 +104,10 @@ def _generated(event_count: int) -> Workload:
     )  # fmt: skip
     queries = QuerySet(schema_for(spec))
     queries.add_predicates(generate_expressions(spec))
-    events = to_wide(generate_events(spec), queries.schema)
+    drawn = to_wide(generate_events(spec), queries.schema)
+    # Values beyond all that are drawn: the generator's own never leave the constants behind.
+    edges = [dict.fromkeys(spec.attribute_names, value) for value in (-1, spec.cardinality)]
+    events = pa.concat_batches([drawn, to_wide(to_table(edges, queries.schema), queries.schema)])
     return Workload("generated", queries, events, tile_size=32, seed=5)
 
 
