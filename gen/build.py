@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.gen.errors import DeviceError
 from penstock.gen.explain import plan_svg, plan_text
 from penstock.gen.lower.circuit import circuit_of
 from penstock.gen.lower.verilog import TOP, verilog_of
@@ -25,14 +26,17 @@ class Build:
 
     plan: Plan
     circuit: str
+    """Empty if nothing of the set is on the device."""
     manifest: Manifest
     event_bits: int
     """Bits of the circuit's event port, configuration words and their flag included."""
 
 
-def build(queries: QuerySet, progress: Progress | None = None) -> Build:
-    """Compile a query set to a circuit."""
-    plan = plan_of(queries, progress)
+def build(queries: QuerySet, progress: Progress | None = None, *, spare: int = 0) -> Build:
+    """Compile a query set to a circuit, with room for ``spare`` subscriptions that come later."""
+    plan = plan_of(queries, progress, spare=spare)
+    if not plan.tiles and plan.table is None:
+        return Build(plan, "", manifest_of(plan, queries, ""), 0)
     chain = circuit_of(plan, progress)
     if progress:
         progress("writing Verilog", 0, 0)
@@ -41,7 +45,16 @@ def build(queries: QuerySet, progress: Progress | None = None) -> Build:
 
 
 def write(built: Build, folder: Path) -> None:
-    """Write ``circuit.v``, ``manifest.json``, and the plan as ``plan.txt`` and ``plan.svg``."""
+    """Write ``circuit.v``, ``manifest.json``, and the plan as ``plan.txt`` and ``plan.svg``.
+
+    DeviceError if there is no circuit.
+    """
+    if not built.circuit:
+        raise DeviceError(
+            "there is no circuit to build: nothing of the set is on the device, as its "
+            "subscriptions can never match or are tested by the host alone\n"
+            "hint: penstock explain says which and why"
+        )
     make_folder(folder)
     texts = {
         "circuit.v": built.circuit,

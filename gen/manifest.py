@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,13 +16,16 @@ from typing import Any
 
 from penstock.gen.errors import DataError, QueryError
 from penstock.gen.language.script import parse_schema
-from penstock.gen.plan import CHUNK_BITS, CodeField, Field, PairField, Plan, PlanTile
+from penstock.gen.plan import CHUNK_BITS, CodeField, Field, PairField, Plan, PlanTile, TableRegion
 from penstock.gen.queryset import QuerySet
 from penstock.gen.render import sql
 from penstock.gen.schema import Schema
 from penstock.gen.types import parse_type
 
 FORMAT = 1
+WIDEST_CODE_BITS = 16
+MOST_PLACES = 1 << 24
+"""Beyond these a table is no table but a damaged number."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,12 @@ class Manifest:
     chunk_count: int
     tiles: tuple[PlanTile, ...]
     residuals: dict[str, str]
-    """For the subscriptions that the circuit only narrows down: the condition, as SQL."""
+    """For the subscriptions that the circuit does not decide: the condition, as SQL.
+
+    The host tests it on what the circuit lets through, and on every event if no tile holds the
+    subscription.
+    """
+    table: TableRegion | None = None
 
 
 def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:
@@ -49,6 +58,7 @@ def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:
         chunk_count=plan.chunk_count,
         tiles=plan.tiles,
         residuals={e.id: sql(queries[e.id].condition) for e in plan.entries if e.residual},
+        table=plan.table,
     )
     digest = hashlib.sha256(to_json(found).encode())
     digest.update(circuit.encode())
@@ -71,6 +81,7 @@ def to_json(manifest: Manifest) -> str:
             ],
             "ids": list(manifest.ids),
             "residuals": manifest.residuals,
+            **({"table": _table_to_json(manifest.table)} if manifest.table else {}),
         }
     )
 
@@ -90,14 +101,22 @@ def from_json(text: str, source: str) -> Manifest:
         residuals = found["residuals"]
         if len(set(ids)) < len(ids) or not set(residuals) <= set(ids):
             raise ValueError("an id is there twice, or a condition has none")
+        tiles = _tiles_from_json(found["tiles"], len(ids))
+        end = _end(tiles)
+        table = _table_from_json(found["table"], schema, end) if "table" in found else None
+        if table:
+            end = table.first_chunk + table.chunk_count
+        if type(found["chunk_count"]) is not int or found["chunk_count"] != end:
+            raise ValueError("a chunk has no tile, or a tile no chunk")
         return Manifest(
             digest=_strings([found["digest"]])[0],
             schema=schema,
             fields=tuple(_field_from_json(field, schema) for field in found["fields"]),
             ids=ids,
-            chunk_count=found["chunk_count"],
-            tiles=_tiles_from_json(found["tiles"], len(ids), found["chunk_count"]),
+            chunk_count=end,
+            tiles=tiles,
             residuals=dict(zip(residuals, _strings(list(residuals.values())), strict=True)),
+            table=table,
         )
     except RecursionError:
         raise DataError(f"{source} is not a manifest: it is nested too deeply") from None
@@ -127,22 +146,53 @@ def _field_to_json(field: Field) -> dict[str, Any]:
     }
 
 
-def _tiles_from_json(tiles: Any, id_count: int, chunk_count: int) -> tuple[PlanTile, ...]:
+def _tiles_from_json(tiles: Any, id_count: int) -> tuple[PlanTile, ...]:
     """The tiles, if they hold no subscription twice and fill the chunks as `cluster` does."""
-    made, following = [], 0
+    made: list[PlanTile] = []
     for tile in tiles:
         first, entries = tile["first_chunk"], tuple(tile["entries"])
-        chunks = -(-len(entries) // CHUNK_BITS)
+        chunks, following = -(-len(entries) // CHUNK_BITS), _end(made)
         if type(first) is not int or not following <= first < following + 2 * chunks:
-            raise ValueError(f"a tile at chunk {first!r} of {chunk_count!r}")
+            raise ValueError(f"a tile at chunk {first!r} after {following}")
         made.append(PlanTile(entries, first))
-        following = first + chunks
     placed = [entry for tile in made for entry in tile.entries]
     if not all(type(entry) is int and 0 <= entry < id_count for entry in placed):
         raise ValueError(f"a tile holds a subscription that is none of {id_count}")
-    if len(set(placed)) < len(placed) or type(chunk_count) is not int or following != chunk_count:
-        raise ValueError("a subscription has two places, or a chunk has no tile")
+    if len(set(placed)) < len(placed):
+        raise ValueError("a subscription has two places")
     return tuple(made)
+
+
+def _end(tiles: Sequence[PlanTile]) -> int:
+    """How many chunks there are up to the end of the last tile."""
+    return tiles[-1].first_chunk + -(-len(tiles[-1].entries) // CHUNK_BITS) if tiles else 0
+
+
+def _table_to_json(table: TableRegion) -> dict[str, Any]:
+    return {
+        "attributes": [attribute.name for attribute in table.attributes],
+        "code_bits": list(table.code_bits),
+        "capacity": table.capacity,
+        "first_chunk": table.first_chunk,
+        "base": table.base,
+    }
+
+
+def _table_from_json(table: Any, schema: Schema, chunk_count: int) -> TableRegion:
+    """The table, if it lies where a table after so many chunks lies."""
+    attributes = tuple(schema[name] for name in _strings(table["attributes"]))
+    code_bits, capacity = tuple(table["code_bits"]), table["capacity"]
+    if len(set(attributes)) < len(attributes) or len(code_bits) != len(attributes):
+        raise ValueError("an attribute of the table is there twice, or has no width")
+    if not all(type(n) is int and n > 0 for n in (*code_bits, capacity, len(attributes))):
+        raise ValueError("the table has no room")
+    if max(code_bits) > WIDEST_CODE_BITS or capacity > MOST_PLACES:
+        raise ValueError(f"the table has {capacity} places and codes of {max(code_bits)} bits")
+    made = TableRegion.after(chunk_count, attributes, code_bits, capacity)
+    place = table["first_chunk"], table["base"]
+    if list(map(type, place)) != [int, int] or place != (made.first_chunk, made.base):
+        raise ValueError(f"the table is at chunk and address {place}")
+    return made
 
 
 def _strings(values: Any) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ step; it is then lowered to a circuit and described to the host by a manifest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -34,11 +34,12 @@ class Entry:
     """A subscription: the node that tells whether the device lets an event through.
 
     Where the device cannot decide, ``residual`` is the whole condition, for the host to test on
-    what comes through, and ``reason`` says why.
+    what comes through, and ``reason`` says why. Without a ``root`` the device has no part in it:
+    the host tests every event.
     """
 
     id: str
-    root: int
+    root: int | None
     residual: Normal | None = None
     reason: str = ""
 
@@ -114,6 +115,67 @@ class PlanTile:
     first_chunk: int
 
 
+@dataclass(frozen=True, slots=True)
+class TableRegion:
+    """A tile of memories behind the others, for subscriptions that are written at run time.
+
+    Each of its attributes has a code in every event, after those of `Plan.fields`. What the codes
+    mean is up to the host, and so are its match bits.
+    """
+
+    attributes: tuple[Attribute, ...]
+    code_bits: tuple[int, ...]
+    """Width of each attribute's code."""
+    capacity: int
+    """Match bits."""
+    first_chunk: int
+    base: int
+    """The first address of its configuration words."""
+
+    @staticmethod
+    def after(
+        chunk_count: int,
+        attributes: tuple[Attribute, ...],
+        code_bits: tuple[int, ...],
+        capacity: int,
+    ) -> TableRegion:
+        """The region that follows so many chunks, whose addresses are their numbers."""
+        made = TableRegion(attributes, code_bits, capacity, first_chunk=0, base=0)
+        chunk_step, address_step = 1 << made._chunk_index_bits, made.address_count
+        return replace(
+            made,
+            first_chunk=-(-chunk_count // chunk_step) * chunk_step,
+            base=-(-chunk_count // address_step) * address_step,
+        )
+
+    @property
+    def chunk_count(self) -> int:
+        return -(-self.capacity // CHUNK_BITS)
+
+    @property
+    def address_count(self) -> int:
+        """A power of two, of which the base is a multiple."""
+        return 1 << (
+            len(self.attributes).bit_length() + max(self.code_bits) + self._chunk_index_bits
+        )
+
+    def valid_address(self, chunk: int) -> int:
+        """Where the valid bits of one of the region's own chunks are written."""
+        return self._address(0, 0, chunk)
+
+    def row_address(self, number: int, code: int, chunk: int) -> int:
+        """Where one chunk of the row for a code of an attribute is written."""
+        return self._address(1 + number, code, chunk)
+
+    @property
+    def _chunk_index_bits(self) -> int:
+        return (self.chunk_count - 1).bit_length()
+
+    def _address(self, table: int, code: int, chunk: int) -> int:
+        row = table << max(self.code_bits) | code
+        return self.base + (row << self._chunk_index_bits | chunk)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What runs where. ``nodes`` are in an order in which each comes after its inputs."""
@@ -124,6 +186,13 @@ class Plan:
     fields: tuple[Field, ...] = ()
     tiles: tuple[PlanTile, ...] = ()
     chunk_count: int = 0
+    table: TableRegion | None = None
+
+    def root(self, entry: int) -> int:
+        """The node of an entry that is on the device."""
+        root = self.entries[entry].root
+        assert root is not None, f"{self.entries[entry].id!r} is on the host alone"
+        return root
 
     @property
     def predicates(self) -> tuple[Test | Pair, ...]:

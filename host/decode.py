@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,16 +17,31 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 class Decoder:
-    """Knows which subscription stands behind each match bit."""
+    """Knows which subscription stands behind each match bit.
 
-    def __init__(self, manifest: Manifest) -> None:
-        order = sorted(range(len(manifest.ids)), key=lambda index: manifest.ids[index])
-        self.ids = pa.array([manifest.ids[index] for index in order], pa.string())
-        rank = {index: place for place, index in enumerate(order)}
+    ``table_ids`` are those of the table by match bit; ``others`` have none, but a place among the
+    ids.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        table_ids: Sequence[str | None] = (),
+        others: Iterable[str] = (),
+    ) -> None:
+        names = sorted({*manifest.ids, *(id for id in table_ids if id is not None), *others})
+        self.ids = pa.array(names, pa.string())
+        rank = {id: place for place, id in enumerate(names)}
         self._ranks: Integers = np.full(manifest.chunk_count * CHUNK_BITS, -1, dtype=np.int64)
         for tile in manifest.tiles:
             first = tile.first_chunk * CHUNK_BITS
-            self._ranks[first : first + len(tile.entries)] = [rank[e] for e in tile.entries]
+            ranks = [rank[manifest.ids[entry]] for entry in tile.entries]
+            self._ranks[first : first + len(ranks)] = ranks
+        self._has_table = manifest.table is not None
+        if manifest.table:
+            first = manifest.table.first_chunk * CHUNK_BITS
+            ranks = [-1 if id is None else rank[id] for id in table_ids]
+            self._ranks[first : first + len(ranks)] = ranks
 
     def pairs(
         self, events: Integers, chunks: Integers, bits: npt.NDArray[np.uint32]
@@ -38,7 +54,11 @@ class Decoder:
         ranks = self._ranks[chunks[rows] * CHUNK_BITS + columns]
         assert ranks.min() >= 0, "a match bit without a subscription is set"
         order = np.lexsort((ranks, events[rows]))
-        return events[rows][order], ranks[order]
+        events, ranks = events[rows][order], ranks[order]
+        if self._has_table:  # several bits may mean the same id
+            is_first = (np.diff(events, prepend=-1) != 0) | (np.diff(ranks, prepend=-1) != 0)
+            events, ranks = events[is_first], ranks[is_first]
+        return events, ranks
 
     def lists(self, events: Integers, ranks: Integers, count: int) -> pa.Array:
         """``list<string>`` for so many events, from pairs in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,22 +21,26 @@ WORD_BITS = 32
 
 
 class Encoder:
-    """Makes codes of a batch's values, and packs the codes of an event side by side."""
+    """Makes codes of a batch's values, and packs the codes of an event side by side.
+
+    The codes of a table come from the host's `Table`, as they change with its subscriptions.
+    """
 
     def __init__(self, manifest: Manifest, event_bits: int) -> None:
         self.words = -(-event_bits // WORD_BITS)
         self._codes = [
-            _CodeColumn(field) if isinstance(field, CodeField) else _PairColumn(field)
+            CodeColumn(field) if isinstance(field, CodeField) else _PairColumn(field)
             for field in manifest.fields
         ]
         self._widths = [field.width for field in manifest.fields]
+        self._widths += manifest.table.code_bits if manifest.table else ()
 
-    def encode(self, events: pa.RecordBatch) -> Words:
-        """One row of words per event, the first field in the lowest bits."""
+    def encode(self, events: pa.RecordBatch, table_codes: Sequence[Words | None] = ()) -> Words:
+        """One row of words per event, the first field in the lowest bits, the table's highest."""
         packed = np.zeros((events.num_rows, self.words + 1), dtype=np.uint64)
         offset = 0
-        for column, width in zip(self._codes, self._widths, strict=True):
-            codes = column.codes(events)
+        columns = [*(column.codes(events) for column in self._codes), *table_codes]
+        for codes, width in zip(columns, self._widths, strict=True):
             if codes is not None:
                 word, shift = divmod(offset, WORD_BITS)
                 placed = codes.astype(np.uint64) << np.uint64(shift)
@@ -45,7 +50,7 @@ class Encoder:
         return np.ascontiguousarray(packed[:, : self.words].astype(np.uint32))
 
 
-class _CodeColumn:
+class CodeColumn:
     """The codes of one attribute: how many cuts lie at or below a value, by a table."""
 
     def __init__(self, field: CodeField) -> None:

@@ -69,7 +69,7 @@ class TableTile(wiring.Component):
             raise ValueError(f"fields must be different ones, at least one, not {self.fields}")
         if not all(0 <= field < len(shape.widths) for field in self.fields):
             raise ValueError(f"an event has {len(shape.widths)} fields, not all of {self.fields}")
-        needed_stages = 1 + _levels(len(self.fields) + 1)
+        needed_stages = stages_for(len(self.fields))
         if shape.stages < needed_stages:
             raise ValueError(
                 f"{len(self.fields)} fields need {needed_stages} stages, not {shape.stages}"
@@ -154,9 +154,9 @@ class TableTile(wiring.Component):
         return hits
 
 
-def _levels(input_count: int) -> int:
-    """How many levels of gates it takes to AND so many inputs."""
+def stages_for(field_count: int) -> int:
+    """The stages of a tile: one for memories, then gates to AND their rows and the valid bits."""
     levels = 0
-    while GATE_INPUTS**levels < input_count:
+    while GATE_INPUTS**levels < field_count + 1:
         levels += 1
-    return levels
+    return 1 + levels

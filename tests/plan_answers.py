@@ -82,9 +82,10 @@ class PlanAnswers:
         """What is left when the host has finished what the device cannot decide."""
         event = make_event(row, schema.attributes)
         rest = {entry.id: entry.residual for entry in self.plan.entries}
+        alone = {entry.id for entry in self.plan.entries if entry.root is None}
         return {
             id
-            for id in self.through(codes)
+            for id in self.through(codes) | alone
             if (residual := rest[id]) is None or holds(residual, event)
         }
 

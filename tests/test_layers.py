@@ -30,6 +30,7 @@ MAY_IMPORT = {
         "gen.types",
         "gen.expr",
         "gen.errors",
+        "gen.language",  # a manifest holds conditions as SQL
         "gen.values",
         "gen.queryset",
         "gen.plan",
@@ -38,6 +39,7 @@ MAY_IMPORT = {
         "gen.arrow",
         "gen.normal",
         "gen.normalise",
+        "gen.passes.weaken",  # of the passes only this: a table's subscriptions come without a plan
         "gen.render",
         LIBRARIES,
     ),

@@ -78,11 +78,14 @@ def _boxes(plan: Plan) -> dict[str, _Box]:
             boxes[name] = _Box(_short(normal_text(node)), "predicate", 1, _attributes(node, boxes))
         return name
 
-    roots = [(entry, add(entry.root)) for entry in plan.entries[:ENTRIES_DRAWN]]
+    roots = [
+        (entry, [] if entry.root is None else [add(entry.root)])
+        for entry in plan.entries[:ENTRIES_DRAWN]
+    ]
     last = 1 + max(depth.values(), default=1)
-    for entry, root in roots:
+    for entry, inputs in roots:
         mark = " *" if entry.residual is not None else ""
-        boxes[f"e{entry.id}"] = _Box(_short(entry.id) + mark, "entry", last, [root])
+        boxes[f"e{entry.id}"] = _Box(_short(entry.id) + mark, "entry", last, inputs)
     return boxes
 
 

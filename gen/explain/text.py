@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from penstock.gen.plan import CHUNK_BITS, CodeField, Field, Gate, Plan
+from penstock.gen.plan import CHUNK_BITS, CodeField, Entry, Field, Gate, Plan
 from penstock.gen.render import normal_text
 
 SHARED_SHOWN = 10
@@ -14,7 +14,8 @@ ENTRIES_SHOWN = 40
 
 def plan_text(plan: Plan) -> str:
     """The whole plan; long lists are cut short, and say so."""
-    parts = [_summary(plan), _fields(plan), _shared(plan), _tiles(plan), _host(plan), _never(plan)]
+    parts = [_summary(plan), _fields(plan), _shared(plan), _tiles(plan), _table(plan)]
+    parts += [_finished(plan), _alone(plan), _never(plan)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -37,7 +38,7 @@ def _summary(plan: Plan) -> str:
 def _users(plan: Plan) -> Counter[int]:
     """How many gates and subscriptions use each node."""
     users = Counter(i for node in plan.nodes if isinstance(node, Gate) for i in node.inputs)
-    users.update(entry.root for entry in plan.entries)
+    users.update(entry.root for entry in plan.entries if entry.root is not None)
     return users
 
 
@@ -76,20 +77,47 @@ def _tiles(plan: Plan) -> str:
         for index in tile.entries[: max(0, ENTRIES_SHOWN - shown)]:
             entry = plan.entries[index]
             mark = " (narrowed down)" if entry.residual is not None else ""
-            lines.append(f"  {entry.id}: {_node_text(plan, entry.root)}{mark}")
+            lines.append(f"  {entry.id}: {_node_text(plan, plan.root(index))}{mark}")
         shown += len(tile.entries)
     return _section("tiles", lines + _rest(shown - ENTRIES_SHOWN, "  "))
 
 
-def _host(plan: Plan) -> str:
-    rest = [entry for entry in plan.entries if entry.residual is not None]
-    lines = [f"{entry.id}: {entry.reason}" for entry in rest[:ENTRIES_SHOWN]]
-    return _section("finished on the host", lines + _rest(len(rest) - ENTRIES_SHOWN))
+def _table(plan: Plan) -> str:
+    table = plan.table
+    if table is None:
+        return ""
+    first, last = table.first_chunk, table.first_chunk + table.chunk_count - 1
+    columns = zip(table.attributes, table.code_bits, strict=True)
+    rows = [
+        (a.name, str(a.type), f"{2**bits - 1} stretches", f"{bits} bits") for a, bits in columns
+    ]
+    room = f"room for {table.capacity:,} subscriptions, chunks {first} to {last}"
+    bits = f"{sum(table.code_bits)} more bits per event in {len(rows)} codes"
+    lines = _aligned(rows[:ENTRIES_SHOWN]) + _rest(len(rows) - ENTRIES_SHOWN)
+    return _section("table", [room, bits, *(f"  {line}" for line in lines)])
+
+
+def _finished(plan: Plan) -> str:
+    rest = [e for e in plan.entries if e.residual is not None and e.root is not None]
+    return _section("finished on the host", _reasons(rest))
+
+
+def _alone(plan: Plan) -> str:
+    return _section("on the host alone", _reasons([e for e in plan.entries if e.root is None]))
+
+
+def _reasons(entries: Sequence[Entry]) -> list[str]:
+    lines = [f"{entry.id}: {entry.reason}" for entry in entries[:ENTRIES_SHOWN]]
+    return lines + _rest(len(entries) - ENTRIES_SHOWN)
 
 
 def _never(plan: Plan) -> str:
     placed = {index for tile in plan.tiles for index in tile.entries}
-    never = [e.id for index, e in enumerate(plan.entries) if index not in placed]
+    never = [
+        entry.id
+        for index, entry in enumerate(plan.entries)
+        if index not in placed and entry.root is not None
+    ]
     lines = never[:ENTRIES_SHOWN] + _rest(len(never) - ENTRIES_SHOWN)
     return _section("can never match, so nowhere", lines)
 

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-from penstock.gen.errors import DeviceError
 from penstock.gen.lower.logic import tile_logic
-from penstock.gen.plan import CHUNK_BITS, Plan
+from penstock.gen.plan import CHUNK_BITS, Plan, TableRegion
 from penstock.gen.queryset import Progress
 from penstock.gen.ranges import Ranges
-from penstock.rtl_lib.chain import Chain
+from penstock.rtl_lib.chain import AnyTile, Chain
 from penstock.rtl_lib.results import index_width
 from penstock.rtl_lib.shape import ChainShape
+from penstock.rtl_lib.table_tile import TableTile, stages_for
 from penstock.rtl_lib.tile import Tile
 
 
 def circuit_of(plan: Plan, progress: Progress | None = None) -> Chain:
-    """The circuit of a plan; DeviceError if there is nothing to build."""
-    if not plan.tiles:
-        raise DeviceError("there is nothing to build: no subscription of the set can ever match")
+    """The circuit of a plan that has something on the device."""
     ranges = Ranges(plan.fields)
     logics = []
     for number, tile in enumerate(plan.tiles):
         if progress:
             progress("lowering tiles", number, len(plan.tiles))
         logics.append(tile_logic(plan, tile, ranges))
+    stages = [logic.stages for logic in logics]
+    widths = [field.width for field in plan.fields]
+    table = plan.table
+    if table:
+        stages.append(stages_for(len(table.attributes)))
+        widths.extend(table.code_bits)
     shape = ChainShape(
-        widths=tuple(field.width for field in plan.fields) or (1,),
+        widths=tuple(widths) or (1,),
         chunk_bits=CHUNK_BITS,
         chunk_count=plan.chunk_count,
-        address_bits=index_width(plan.chunk_count),
-        stages=max(logic.stages for logic in logics),
+        address_bits=index_width(table.base + table.address_count if table else plan.chunk_count),
+        stages=max(stages),
     )
-    return Chain(
-        [
-            Tile(shape, logic, first_chunk=tile.first_chunk)
-            for tile, logic in zip(plan.tiles, logics, strict=True)
-        ]
+    tiles: list[AnyTile] = [
+        Tile(shape, logic, first_chunk=tile.first_chunk)
+        for tile, logic in zip(plan.tiles, logics, strict=True)
+    ]
+    if table:
+        tiles.append(_table_tile(shape, table, first_field=len(plan.fields)))
+    return Chain(tiles)
+
+
+def _table_tile(shape: ChainShape, table: TableRegion, *, first_field: int) -> TableTile:
+    return TableTile(
+        shape,
+        range(first_field, first_field + len(table.attributes)),
+        capacity=table.capacity,
+        first_chunk=table.first_chunk,
+        base=table.base,
     )

@@ -25,10 +25,9 @@ def tile_logic(plan: Plan, tile: PlanTile, ranges: Ranges) -> Logic:
                                       n1: 2 <= price code     n2: 1 <= live code
                                       n3: n0 and n1 and n2    output 0: n3
     """
-    builder = _Builder(plan, ranges, [plan.entries[index].root for index in tile.entries])
+    builder = _Builder(plan, ranges, [plan.root(index) for index in tile.entries])
     outputs = [
-        builder.output(position, plan.entries[index].root)
-        for position, index in enumerate(tile.entries)
+        builder.output(position, plan.root(index)) for position, index in enumerate(tile.entries)
     ]
     return Logic(tuple(builder.nodes), tuple(outputs))
 

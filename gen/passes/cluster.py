@@ -15,14 +15,18 @@ def cluster(plan: Plan, tile_size: int = TILE_SIZE) -> Plan:
     """Sort subscriptions by the ranges they test, and cut the row into tiles.
 
     Subscriptions on the same attributes, with constants near each other, become neighbours:
-    their tile predecodes few bounds, and its wires stay short. Conditions that never hold get
-    no place.
+    their tile predecodes few bounds, and its wires stay short. Conditions that never hold, and
+    those that only the host tests, get no place.
     """
     never = {n for n, node in enumerate(plan.nodes) if node == Gate((), is_or=True)}
     signatures = _signatures(plan)
     placed = sorted(
-        (index for index, entry in enumerate(plan.entries) if entry.root not in never),
-        key=lambda index: (signatures[plan.entries[index].root], plan.entries[index].id),
+        (
+            index
+            for index, entry in enumerate(plan.entries)
+            if entry.root is not None and entry.root not in never
+        ),
+        key=lambda index: (signatures[plan.root(index)], plan.entries[index].id),
     )
     tiles, following = [], 0
     for start in range(0, len(placed), tile_size):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.gen.normal import AllOf, AnyOf, Normal, Pair, Pattern, Test
+from penstock.gen.normal import FALSE, AllOf, AnyOf, Normal, Pair, Pattern, Test
 from penstock.gen.normalise.merge import merge
 from penstock.gen.normalise.to_sets import prefixed
 from penstock.gen.schema import Attribute
@@ -11,25 +11,27 @@ from penstock.gen.values import ValueSet, present
 WIDEST_PAIR_BITS = 64
 
 
-def weaken(node: Normal) -> tuple[Normal, str]:
+def weaken(node: Normal, *, widest_pair_bits: int = WIDEST_PAIR_BITS) -> tuple[Normal, str]:
     """A condition for the device that holds whenever the node does, and why it is not the node.
 
     symbol LIKE 'A%B' AND price > 5   ->   symbol LIKE 'A%' AND price > 5
 
-    The reason is empty where nothing had to be weakened. Weights are dropped: the device
-    decides what matches, not what it is worth.
+    The reason is empty where nothing had to be weakened, or where what is left never holds: then
+    nor does the node. Two attributes are left to the device if they are compared in a type of up
+    to ``widest_pair_bits``. Weights are dropped: the device decides what matches, not what it is
+    worth.
     """
     reasons: dict[str, None] = {}
-    weaker = merge(_weaken(node, reasons))
-    return weaker, "; ".join(reasons)
+    weaker = merge(_weaken(node, widest_pair_bits, reasons))
+    return weaker, "" if weaker == FALSE else "; ".join(reasons)
 
 
-def _weaken(node: Normal, reasons: dict[str, None]) -> Normal:
+def _weaken(node: Normal, widest_pair_bits: int, reasons: dict[str, None]) -> Normal:
     match node:
         case AllOf(children):
-            return AllOf(tuple(_weaken(child, reasons) for child in children))
+            return AllOf(tuple(_weaken(child, widest_pair_bits, reasons) for child in children))
         case AnyOf(children):
-            return AnyOf(tuple(_weaken(child, reasons) for child in children))
+            return AnyOf(tuple(_weaken(child, widest_pair_bits, reasons) for child in children))
         case Test(attribute, values):
             return Test(attribute, values)
         case Pattern(attribute, pattern, escape, negated):
@@ -39,7 +41,7 @@ def _weaken(node: Normal, reasons: dict[str, None]) -> Normal:
             return Test(attribute, _beginning(pattern, escape))
         case Pair(left, op, right, common):
             bits = common.key_bits
-            if bits is not None and bits <= WIDEST_PAIR_BITS:
+            if bits is not None and bits <= widest_pair_bits:
                 return Pair(left, op, right, common)
             reasons[f"{left.name} {op} {right.name} compares {common}"] = None
             return _both_present(left, op, right)

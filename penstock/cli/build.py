@@ -7,7 +7,7 @@ import json
 import time
 from pathlib import Path
 
-from penstock.cli.inputs import add_queries, read_queries
+from penstock.cli.inputs import add_queries, add_spare, read_queries
 from penstock.cli.printing import counted
 from penstock.cli.progress import ProgressLine
 from penstock.gen.errors import DeviceError
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--area", action="store_true", help="count LUTs with Yosys for an ECP5 (takes a while)"
     )
+    add_spare(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -34,13 +35,14 @@ def run(arguments: argparse.Namespace) -> int:
     make_folder(arguments.output)  # if it cannot be made, then say so before the work
     with ProgressLine() as progress:
         queries = read_queries(arguments, progress)
-        built = build(queries, progress)
+        built = build(queries, progress, spare=arguments.spare)
         write(built, arguments.output)
         cells = area(built.circuit, progress) if arguments.area else {}
     summary = {
         "folder": str(arguments.output),
         "subscriptions": len(queries),
         "tiles": len(built.plan.tiles),
+        "spare": arguments.spare,
         "event_bits": built.event_bits,
         "verilog_bytes": len(built.circuit),
         "digest": built.manifest.digest,
@@ -50,9 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(summary))
         return 0
+    table = f" and a table for {arguments.spare:,}" if arguments.spare else ""
     print(
         f"{arguments.output}: {counted(len(queries), 'subscription')} in "
-        f"{counted(len(built.plan.tiles), 'tile')}, {built.event_bits} bits per event, "
+        f"{counted(len(built.plan.tiles), 'tile')}{table}, {built.event_bits} bits per event, "
         f"{len(built.circuit):,} bytes of Verilog, {summary['seconds']:.1f} s"
     )
     if cells:

@@ -25,6 +25,22 @@ def add_events(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("events", help="events: .parquet, .arrow, .csv or .jsonl, wide or sparse")
 
 
+def add_spare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--spare",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="leave room for N subscriptions that are added while events flow",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a whole number, not {text!r}")
+    return int(text)
+
+
 def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=list(ENGINES), default="reference", help="default: %(default)s"

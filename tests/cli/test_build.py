@@ -53,6 +53,7 @@ def test_json_is_one_object(run, rules, tmp_path):
         "folder": str(tmp_path / "out"),
         "subscriptions": 3,
         "tiles": 1,
+        "spare": 0,
         "digest": manifest.digest,
         "area": {},
     }
@@ -72,14 +73,44 @@ def test_area_counts_the_cells_of_an_ecp5(run, tmp_path):
     assert f"area: {cells['LUT4']:,} LUT4, " in out
 
 
-@pytest.mark.parametrize("condition", ["n < 1 AND n > 2", "n = NULL"])
-def test_nothing_to_build_is_told(run, tmp_path, condition):
-    (tmp_path / "q.sql").write_text(
-        f"CREATE STREAM s (n INT);\nCREATE SUBSCRIPTION x ON s WHERE {condition};"
-    )
+@pytest.mark.parametrize(
+    "subscription",
+    ["", *(f"CREATE SUBSCRIPTION x ON s WHERE {c};" for c in ("n < 1 AND n > 2", "a <=> b"))],
+    ids=["empty", "never", "on the host alone"],
+)
+def test_set_without_a_circuit_is_told(run, tmp_path, subscription):
+    (tmp_path / "q.sql").write_text(f"CREATE STREAM s (n INT, a STRING, b STRING);\n{subscription}")
     code, out, err = run("build", tmp_path / "q.sql", "-o", tmp_path / "out")
     assert (code, out) == (1, "")
-    assert "there is nothing to build: no subscription of the set can ever match" in err
+    assert "there is no circuit to build: nothing of the set is on the device" in err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_spare_leaves_room_in_circuit_manifest_and_plan(run, rules, tmp_path):
+    code, out, err = run("build", rules, "-o", tmp_path / "out", "--spare", "33")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"{tmp_path / 'out'}: 3 subscriptions in 1 tile and a table for 33, ")
+    table = read_manifest(tmp_path / "out" / "manifest.json").table
+    assert (table.capacity, table.first_chunk) == (33, 2)
+    assert "room for 33 subscriptions" in (tmp_path / "out" / "plan.txt").read_text()
+    assert " rows_" in (tmp_path / "out" / "circuit.v").read_text()
+    summary = json.loads(run("build", rules, "-o", tmp_path / "out", "--spare", "33", "--json")[1])
+    assert summary["spare"] == 33
+    assert "room for 33 subscriptions" in run("explain", rules, "--spare", "33")[1]
+
+
+def test_set_of_nothing_but_spare_places_is_built(run, tmp_path):
+    (tmp_path / "q.sql").write_text("CREATE STREAM s (n INT);")
+    code, out, _ = run("build", tmp_path / "q.sql", "-o", tmp_path / "out", "--spare", "5")
+    assert code == 0
+    assert out.startswith(f"{tmp_path / 'out'}: 0 subscriptions in 0 tiles and a table for 5, ")
+
+
+@pytest.mark.parametrize("spare", ["-1", "x", "1.5", ""])
+def test_spare_that_is_no_number_is_refused(run, rules, tmp_path, spare, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run("build", rules, "-o", tmp_path / "out", f"--spare={spare}")
+    assert f"a whole number, not '{spare}'" in capsys.readouterr().err
 
 
 def test_folder_that_cannot_be_is_told_before_any_work(run, rules, tmp_path, monkeypatch):

@@ -22,18 +22,19 @@ AS_FOUND = settings(
 Damage = Callable[[dict[str, Any]], object]
 
 
-def example() -> Manifest:
+def example(spare: int = 0) -> Manifest:
     queries = QuerySet(Schema.of({"n": "INT", "m": "INT", "s": "STRING", "d": "DECIMAL(38,2)"}))
     queries.add("low", "n < 5 AND d > 1e30BD")
     queries.add("\u00e9 two\n", "n < m OR s IN ('a\0', '\U0001f600')")
     queries.add("like", "s LIKE '%x'")
     for number in range(40):
         queries.add(f"q{number}", f"n = {number}")
-    return manifest_of(plan_of(queries), queries, "module top; endmodule")
+    return manifest_of(plan_of(queries, spare=spare), queries, "module top; endmodule")
 
 
 MANIFEST = example()
 TEXT = to_json(MANIFEST)
+WITH_TABLE = example(spare=70)
 
 
 def set_field(number: int, name: str, value: Any) -> Damage:
@@ -101,6 +102,51 @@ DAMAGES: dict[str, Damage] = {
     "chunks of another width": set_top("chunk_bits", 64),
     "no format": lambda found: found.pop("format"),
 }
+
+
+def set_table(name: str, value: Any) -> Damage:
+    return lambda found: found["table"].__setitem__(name, value)
+
+
+TABLE_DAMAGES: dict[str, Damage] = {
+    "no table": lambda found: found.pop("table"),
+    "table that is a list": set_top("table", []),
+    "table that is nothing": set_top("table", None),
+    "table elsewhere": set_table("first_chunk", 8),
+    "table at chunk 4.0": set_table("first_chunk", 4.0),
+    "table at another address": set_table("base", 4096),
+    "table at no address": lambda found: found["table"].pop("base"),
+    "more places": set_table("capacity", 97),
+    "no places": set_table("capacity", 0),
+    "huge number of places": set_table("capacity", 10**30),
+    "places as text": set_table("capacity", "70"),
+    "unknown attribute": set_table("attributes", ["n", "m", "s", "zz"]),
+    "attribute twice": set_table("attributes", ["n", "m", "s", "n"]),
+    "attributes that are a text": set_table("attributes", "nmsd"),
+    "no attributes": lambda found: found["table"].update(attributes=[], code_bits=[]),
+    "width missing": lambda found: found["table"]["code_bits"].pop(),
+    "width of nothing": lambda found: found["table"]["code_bits"].__setitem__(0, 0),
+    "width as text": lambda found: found["table"]["code_bits"].__setitem__(0, "6"),
+    "huge width": lambda found: found["table"]["code_bits"].__setitem__(0, 10**9),
+    "fewer chunks": set_top("chunk_count", 6),
+}
+
+
+def test_manifest_with_a_table_is_the_same_after_a_trip_through_json() -> None:
+    assert WITH_TABLE.table is not None
+    assert (WITH_TABLE.table.first_chunk, WITH_TABLE.chunk_count) == (4, 7)
+    text = to_json(WITH_TABLE)
+    assert from_json(text, "text") == WITH_TABLE
+    assert to_json(from_json(text, "text")) == text
+    assert WITH_TABLE.digest != MANIFEST.digest
+
+
+@pytest.mark.parametrize("damage", TABLE_DAMAGES.values(), ids=list(TABLE_DAMAGES))
+def test_damage_of_a_table_is_an_error_that_names_the_source(damage: Damage) -> None:
+    found = json.loads(to_json(WITH_TABLE))
+    damage(found)
+    with pytest.raises(DataError, match=r"^here\.json is not a manifest: "):
+        from_json(json.dumps(found), "here.json")
 
 
 def test_manifest_is_the_same_after_a_trip_through_json(tmp_path: Path) -> None:

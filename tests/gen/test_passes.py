@@ -6,6 +6,7 @@ A golden file is a query file, a line ``---`` and the plan as text.
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -20,7 +21,7 @@ from penstock.gen.explain.text import ENTRIES_SHOWN
 from penstock.gen.manifest import to_json
 from penstock.gen.passes import plan_of
 from penstock.gen.passes.cluster import cluster
-from penstock.gen.plan import CHUNK_BITS, CodeField, Plan
+from penstock.gen.plan import CHUNK_BITS, CodeField, Gate, Plan
 from penstock.gen.schema import Attribute
 from penstock.gen.types import Key, Value
 from penstock.sim import oracle
@@ -63,6 +64,7 @@ def test_golden_plan_means_what_its_queries_mean(golden: tuple[QuerySet, str]) -
         assert answers.exact(codes, row, queries.schema) == wanted, row
         seen |= wanted
     placed = {plan.entries[entry].id for tile in plan.tiles for entry in tile.entries}
+    placed |= {entry.id for entry in plan.entries if entry.root is None}
     assert seen == placed, "some subscription was never put to the test"
 
 
@@ -154,19 +156,84 @@ def test_set_without_subscriptions_has_a_plan_without_tiles() -> None:
     assert plan_text(plan).startswith("stream events: 0 subscriptions, 0 on the device")
 
 
+def test_plan_shows_the_room_that_is_spare() -> None:
+    queries = QuerySet(Schema.of({"n": "INT", "on": "BOOLEAN"}))
+    for number in range(33):
+        queries.add(f"q{number}", f"n = {number}")
+    plan, spare = plan_of(queries), plan_of(queries, spare=65)
+    assert spare.chunk_count == 4 + 3
+    assert spare == replace(plan, table=spare.table, chunk_count=7)
+    sections = plan_text(spare).split("\n\n")
+    assert sections[-1].splitlines() == [
+        "table",
+        "  room for 65 subscriptions, chunks 4 to 6",
+        "  8 more bits per event in 2 codes",
+        "    n   INT      63 stretches  6 bits",
+        "    on  BOOLEAN  3 stretches   2 bits",
+    ]
+    assert sections[0].endswith("; 1 tiles, 7 chunks of 32 match bits")
+    assert sections[1:-1] == plan_text(plan).split("\n\n")[1:]
+
+
+@pytest.mark.parametrize(
+    ("built_in", "capacity", "first_chunk", "base"),
+    [(0, 1, 0, 0), (1, 1, 1, 128), (1, 33, 2, 256), (5000, 40, 158, 256)],
+)
+def test_table_follows_the_tiles(built_in: int, capacity: int, first_chunk: int, base: int) -> None:
+    queries = QuerySet(Schema.of({"n": "INT"}))
+    for number in range(built_in):
+        queries.add(f"q{number}", f"n = {number}")
+    table = plan_of(queries, spare=capacity).table
+    assert table is not None
+    assert (table.first_chunk, table.base) == (first_chunk, base)
+
+
+def test_room_is_not_negative() -> None:
+    with pytest.raises(ValueError, match="spare must not be negative, not -1"):
+        plan_of(QuerySet(Schema.of({"n": "INT"})), spare=-1)
+
+
 def test_long_lists_are_cut_short_and_say_so() -> None:
-    queries = QuerySet(Schema.of({"n": "INT", "s": "STRING"}))
+    queries = QuerySet(Schema.of({"n": "INT", "s": "STRING", "t": "STRING"}))
     count = ENTRIES_SHOWN + 5
     for number in range(count):
         queries.add(f"never {number}", f"n < {number} AND n > {number}")
         queries.add(f"like {number}", f"s LIKE '%{number}'")
+        queries.add(f"same {number}", f"s <=> t OR n = {number}")
         queries.add(f"again {number}", f"n = {number // 2}")
     text = plan_text(plan_of(queries))
     sections = dict(part.split("\n", 1) for part in text.split("\n\n")[1:])
-    for title in ("finished on the host", "can never match, so nowhere"):
+    for title in ("finished on the host", "on the host alone", "can never match, so nowhere"):
         assert sections[title].splitlines()[-1] == "  ... and 5 more"
     assert sections["tiles"].splitlines()[-1] == f"    ... and {2 * count - ENTRIES_SHOWN} more"
     assert "... and" in sections["shared"].splitlines()[-1]
+
+
+def test_what_the_device_cannot_narrow_down_has_no_node_and_no_place() -> None:
+    queries = QuerySet(Schema.of({"n": "INT", "s": "STRING", "t": "STRING"}))
+    queries.add("same", "s <=> t")
+    queries.add("both", "n = 1 AND n < 5 OR s = 'x' AND n > 2")
+    plan = plan_of(queries)
+    assert [entry.root is None for entry in plan.entries] == [True, False]
+    assert [tile.entries for tile in plan.tiles] == [(1,)]
+    assert Gate(()) not in plan.nodes
+    assert all(i < n for n, node in enumerate(plan.nodes) for i in getattr(node, "inputs", ()))
+
+
+def test_what_always_holds_keeps_its_place_beside_what_only_the_host_tests() -> None:
+    queries = QuerySet(Schema.of({"s": "STRING", "t": "STRING"}))
+    queries.add("same", "s <=> t")
+    queries.add("always", "TRUE")
+    plan = plan_of(queries)
+    assert plan.nodes == (Gate(()),)
+    assert [entry.root for entry in plan.entries] == [None, 0]
+
+
+def test_what_never_holds_when_weakened_is_left_to_nobody() -> None:
+    queries = QuerySet(Schema.of({"s": "STRING", "t": "STRING"}))
+    queries.add("never", "s LIKE 'a%x' AND s LIKE 'b%x'")
+    (entry,) = plan_of(queries).entries
+    assert (entry.residual, entry.reason) == (None, "")
 
 
 def test_progress_is_told_while_planning() -> None:

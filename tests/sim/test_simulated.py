@@ -19,6 +19,7 @@ from penstock.cli.main import main
 from penstock.gen import passes
 from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
+from penstock.gen.passes.host_only import host_only
 from penstock.host import matcher as matcher_module
 from penstock.host.device import MATCHES
 from penstock.sim.simulated import circuit as circuit_module
@@ -66,7 +67,7 @@ def workload() -> Iterator[Matcher]:
     queries = QuerySet(schema_for(SPEC))
     queries.add_predicates(generate_expressions(SPEC))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passes, "PASSES", (encode, partial(cluster, tile_size=TILE_SIZE)))
+        patch.setattr(passes, "PASSES", (host_only, encode, partial(cluster, tile_size=TILE_SIZE)))
         plan = passes.plan_of(queries)
         assert len(plan.tiles) == 5
         assert sum(field.width for field in plan.fields) > 64  # a port of several words
@@ -228,10 +229,33 @@ def test_software_has_no_waves(engine: str, tmp_path: Path) -> None:
         penstock.open(one_query(), engine=engine, waves=tmp_path / "waves.vcd")
 
 
-@pytest.mark.parametrize("texts", [[], ["n < 1 AND n > 2", "n = NULL"]], ids=["empty", "never"])
-def test_set_that_can_never_match_is_nothing_to_build(texts: list[str]) -> None:
-    queries = QuerySet(Schema.of({"n": "INT"}))
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [
+        ([], [[], [], [], []]),
+        (["n < 1 AND n > 2", "n = NULL"], [[], [], [], []]),
+        (
+            ["n = NULL", "a <=> b", "b <=> a OR n = 1"],
+            [["q1", "q2"], [], ["q1", "q2"], ["q1", "q2"]],
+        ),
+    ],
+    ids=["empty", "never", "on the host alone"],
+)
+def test_set_without_a_circuit_is_answered(
+    texts: list[str], wanted: list[list[str]], tmp_path: Path
+) -> None:
+    queries = QuerySet(Schema.of({"n": "INT", "a": "STRING", "b": "STRING"}))
     for number, text in enumerate(texts):
         queries.add(f"q{number}", text)
-    with pytest.raises(DeviceError, match="there is nothing to build"):
-        penstock.open(queries, engine="simulated")
+    texts_events = [{"a": "x", "b": "x"}, {"a": "x"}, {"n": 1}, {}]
+    with penstock.open(queries, engine="simulated") as matcher:
+        assert matcher.match(texts_events)["matches"].to_pylist() == wanted
+        assert matcher.match([]).num_rows == 0
+        assert set(matcher.counters.values()) == {0} and "cycles" in matcher.counters
+        device = matcher._device
+    assert device is not None
+    for ask in (device.counters, lambda: device.match(pa.record_batch({"a": ["x"]}))):
+        with pytest.raises(DeviceError, match="this device is closed"):
+            ask()
+    with pytest.raises(DeviceError, match="nothing of the set is on the device: no signals"):
+        penstock.open(queries, engine="simulated", waves=tmp_path / "waves.vcd")
