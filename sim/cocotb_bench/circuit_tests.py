@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,6 +32,11 @@ LIMIT_CYCLES = 10 * LONG_STALL_CYCLES + max(
 )
 
 
+def named(values: Iterable[str]) -> list[cocotb.Param]:
+    """Values that tests are called after, however long; by itself cocotb would number them."""
+    return [cocotb.Param(value, value) for value in values]
+
+
 async def recorded(dut: Any, stream: Stream, pattern: str) -> claims.Record:
     """Run a stream under a pattern, and add what was seen to the coverage of all runs."""
     path = FOLDER / CYCLES_FILE
@@ -46,7 +52,7 @@ async def recorded(dut: Any, stream: Stream, pattern: str) -> claims.Record:
 
 
 @cocotb.test(timeout_time=LIMIT_CYCLES * CYCLE_NS, timeout_unit="ns")
-@cocotb.parametrize(stream=list(STREAMS), pattern=GIVEN.patterns)
+@cocotb.parametrize(stream=named(STREAMS), pattern=named(GIVEN.patterns))
 async def every_event_is_answered_as_the_model_answers(dut: Any, stream: str, pattern: str) -> None:
     record = await recorded(dut, STREAMS[stream], pattern)
     claims.a_match_stays_until_it_is_taken(record)
@@ -58,7 +64,7 @@ async def every_event_is_answered_as_the_model_answers(dut: Any, stream: str, pa
 
 
 @cocotb.test(timeout_time=LIMIT_CYCLES * CYCLE_NS, timeout_unit="ns", skip=not SPARSE)
-@cocotb.parametrize(stream=SPARSE or [""])
+@cocotb.parametrize(stream=named(SPARSE or [""]))
 async def without_stalls_an_event_passes_in_every_cycle(dut: Any, stream: str) -> None:
     record = await recorded(dut, STREAMS[stream], "none")
     claims.an_event_passes_in_every_cycle(record, STREAMS[stream], GIVEN.layout)

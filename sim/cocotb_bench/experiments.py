@@ -13,8 +13,9 @@ from penstock.gen.manifest import manifest_of
 from penstock.gen.normal import Event, make_event
 from penstock.gen.passes import plan_of
 from penstock.gen.passes.cluster import cluster
-from penstock.gen.plan import CHUNK_BITS
-from penstock.host.encode import WORD_BITS, Encoder
+from penstock.gen.plan import CHUNK_BITS, Plan
+from penstock.gen.queryset import QuerySet
+from penstock.host.encode import WORD_BITS, Encoder, Words
 from penstock.host.events import rows_of
 from penstock.rtl_lib.chain import Chain
 from penstock.rtl_lib.collector import COUNTER_BITS
@@ -63,11 +64,15 @@ def experiment_of(workload: Workload, patterns: Sequence[str]) -> Experiment:
 
 def built_with_tiles(workload: Workload) -> tuple[Build, Chain]:
     """What `build` makes, but for the size of the tiles."""
-    plan = cluster(plan_of(workload.queries), workload.tile_size)
+    return built_from(cluster(plan_of(workload.queries), workload.tile_size), workload.queries)
+
+
+def built_from(plan: Plan, queries: QuerySet) -> tuple[Build, Chain]:
+    """What `build` makes of a plan, and the chain, which knows its latency."""
     chain = circuit_of(plan)
     text = verilog_of(chain)
-    manifest = manifest_of(plan, workload.queries, text)
-    return Build(plan, text, manifest, len(chain.i.payload.as_value())), chain
+    bits = len(chain.i.payload.as_value())
+    return Build(plan, text, manifest_of(plan, queries, text), bits), chain
 
 
 def layout_of(chain: Chain) -> Layout:
@@ -82,15 +87,18 @@ def layout_of(chain: Chain) -> Layout:
 
 def coded_events(workload: Workload, built: Build) -> list[CodedEvent]:
     schema = workload.queries.schema
-    words = Encoder(built.manifest, built.event_bits).encode(workload.events).tolist()
+    words = Encoder(built.manifest, built.event_bits).encode(workload.events)
     rows = rows_of(workload.events, schema)
     return [
-        CodedEvent(
-            row,
-            make_event(row, schema.attributes),
-            sum(word << WORD_BITS * place for place, word in enumerate(coded)),
-        )
-        for row, coded in zip(rows, words, strict=True)
+        CodedEvent(row, make_event(row, schema.attributes), payload)
+        for row, payload in zip(rows, payloads(words), strict=True)
+    ]
+
+
+def payloads(words: Words) -> list[int]:
+    """Rows of words, as encoders make them, as what goes in."""
+    return [
+        sum(word << WORD_BITS * place for place, word in enumerate(row)) for row in words.tolist()
     ]
 
 

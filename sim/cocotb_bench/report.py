@@ -10,7 +10,7 @@ from penstock.sim.cocotb_bench.cycle_coverage import CYCLE_BINS
 from penstock.sim.cocotb_bench.event_coverage import EVENT_BINS
 from penstock.sim.cocotb_bench.workloads import NAMES
 
-EXPERIMENTS = (*NAMES, "table")
+EXPERIMENTS = (*NAMES, "table", "subscribers")
 MERGED_FILE = "coverage.json"
 
 

@@ -78,12 +78,18 @@ def run(experiment: Experiment, folder: Path) -> Coverage:
 def _check_results(results: Path) -> None:
     cases = list(ElementTree.parse(results).iter("testcase"))
     failures = [
-        f"{case.get('name')}: {(failure.get('error_msg') or failure.get('message') or '').strip()}"
+        f"{case.get('name')}: {_first_line(failure)}"
         for case in cases
         for failure in (*case.findall("failure"), *case.findall("error"))
     ]
     assert not failures, "\n".join(failures)
     assert cases, f"{results} holds no test"
+
+
+def _first_line(failure: ElementTree.Element) -> str:
+    """The message of a claim, without what is added to it to show the values."""
+    message = failure.get("error_msg") or failure.get("message") or "no message"
+    return message.strip().partition("\n")[0]
 
 
 def _runner() -> Runner:

@@ -18,6 +18,7 @@ from penstock.sim.cocotb_bench.report import EXPERIMENTS
 from penstock.sim.cocotb_bench.run import Experiment, run
 from penstock.sim.cocotb_bench.stall_patterns import PATTERNS
 from penstock.sim.cocotb_bench.stimulus import read_stimulus
+from penstock.sim.cocotb_bench.subscribers_experiment import subscribers_experiment
 from penstock.sim.cocotb_bench.table_experiment import table_experiment
 from penstock.sim.cocotb_bench.workloads import NAMES, workload
 
@@ -28,6 +29,8 @@ EVENTS = 600
 def experiment(name: str, events: int, patterns: tuple[str, ...]) -> Experiment:
     if name == "table":
         return table_experiment(events, patterns)
+    if name == "subscribers":
+        return subscribers_experiment(events, patterns)
     return experiment_of(workload(name, events), patterns)
 
 
