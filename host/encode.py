@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Encoder:
         """One row of words per event, the first field in the lowest bits, the table's highest."""
         packed = np.zeros((events.num_rows, self.words + 1), dtype=np.uint64)
         offset = 0
-        columns = [*(column.codes(events) for column in self._codes), *table_codes]
+        columns = chain((column.codes(events) for column in self._codes), table_codes)
         for codes, width in zip(columns, self._widths, strict=True):
             if codes is not None:
                 word, shift = divmod(offset, WORD_BITS)

@@ -121,24 +121,15 @@ class Table:
                 memory.rows[code] = row
                 words += [
                     ConfigWord(self.region.row_address(number, code, chunk), bits)
-                    for chunk, bits in self._changed_chunks(before[code], row)
+                    for chunk, bits in _changed_chunks(before[code], row)
                 ]
             memory.set_codes(refined.starts, refined.codes)
         return tuple(words)
 
     def _write_valid(self, valid: int) -> tuple[ConfigWord, ...]:
-        changed = self._changed_chunks(self._valid, valid)
+        changed = _changed_chunks(self._valid, valid)
         self._valid = valid
         return tuple(ConfigWord(self.region.valid_address(chunk), bits) for chunk, bits in changed)
-
-    def _changed_chunks(self, before: int, after: int) -> list[tuple[int, int]]:
-        """Number and new content of the chunks in which two rows of bits differ."""
-        lowest = 2**CHUNK_BITS - 1
-        return [
-            (chunk, after >> shift & lowest)
-            for chunk, shift in enumerate(range(0, self.region.capacity, CHUNK_BITS))
-            if (before ^ after) >> shift & lowest
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +222,14 @@ def _sets(parts: Sequence[Conjunction], attribute: Attribute) -> list[ValueSet |
 
 def _mask(places: Iterable[int]) -> int:
     return sum(1 << place for place in places)
+
+
+def _changed_chunks(before: int, after: int) -> list[tuple[int, int]]:
+    """Number and new content of the chunks in which two rows of bits differ."""
+    chunks = []
+    differing = before ^ after
+    while differing:
+        chunk = ((differing & -differing).bit_length() - 1) // CHUNK_BITS
+        chunks.append((chunk, after >> chunk * CHUNK_BITS & 2**CHUNK_BITS - 1))
+        differing &= -1 << (chunk + 1) * CHUNK_BITS
+    return chunks

@@ -105,6 +105,7 @@ def test_same_queries_give_the_same_bytes_in_any_process(tmp_path: Path) -> None
     built = build(load(path))
     parts = (plan_text(built.plan), plan_svg(built.plan), built.circuit, to_json(built.manifest))
     assert built == build(load(path))
+    assert build(load(path), spare=5) == build(load(path), spare=5) != built
     for seed in ("1", "2"):
         printed = subprocess.run(
             [sys.executable, "-c", PRINT_BUILD, str(path)],
