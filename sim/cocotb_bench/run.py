@@ -90,10 +90,9 @@ def _check_results(results: Path) -> None:
 
 def _first_line(failure: ElementTree.Element) -> str:
     """The message of a claim, without what is added to it to show the values."""
-    message = failure.get("error_msg") or failure.get("message") or ""
-    if "Timeout" in (failure.get("error_type") or ""):
+    if failure.get("type") == "SimTimeoutError":
         return "the circuit stood still, or never ended"
-    return message.strip().partition("\n")[0]
+    return failure.get("message", "").partition("\n")[0]
 
 
 def _runner() -> Runner:

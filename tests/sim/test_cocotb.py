@@ -64,6 +64,22 @@ def test_wrong_answer_in_the_model_fails_the_run_with_its_claim(tmp_path: Path) 
     assert not (tmp_path / "crowds.json").exists()
 
 
+def test_results_name_the_tests_that_failed_and_why(tmp_path: Path) -> None:
+    results = tmp_path / "results.xml"
+    results.write_text(
+        '<testsuites><testsuite><testcase name="good"/>'
+        '<testcase name="bad"><failure type="AssertionError" message="an empty chunk&#10;not 0"/>'
+        '</testcase><testcase name="still"><failure type="SimTimeoutError" message=""/></testcase>'
+        "</testsuite></testsuites>"
+    )
+    with pytest.raises(AssertionError) as failure:
+        run_module._check_results(results)
+    assert str(failure.value).splitlines() == [
+        "bad: an empty chunk",
+        "still: the circuit stood still, or never ended",
+    ]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_host_makes_of_the_models_answers_is_exact(name: str) -> None:
     given = workload(name, 100)
