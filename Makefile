@@ -45,8 +45,9 @@ format: setup ## put the source in the common format
 fuzz: setup ## run the property tests on many random examples
 	@$(IN_VENV) HYPOTHESIS_PROFILE=fuzz pytest -m "fuzz or hypothesis" $(ARGS)
 
-verify: setup ## run every test, the slow ones too
+verify: setup ## run every test, the slow ones too, print what circuits have been through, and prove
 	@$(IN_VENV) HYPOTHESIS_PROFILE=ci pytest -m "" $(ARGS)
+	@$(IN_VENV) python -m penstock.sim.cocotb_bench.report build/verification
 	@$(IN_VENV) python -m penstock.sim.proofs
 
 bench: setup ## run the benchmarks (ONLY=load runs benches/bench_load.py alone, ARGS go to it)

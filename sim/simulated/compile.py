@@ -59,7 +59,7 @@ def compiled(
     if library.exists():
         return library
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder) as work:
+    with alone(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder) as work:
         if not library.exists():
             made = _compile(verilog, digest, defines, waves, Path(work), progress)
             made.replace(library)
@@ -67,7 +67,8 @@ def compiled(
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def alone(path: Path) -> Iterator[None]:
+    """Let processes do something one after the other."""
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
