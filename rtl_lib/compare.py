@@ -58,11 +58,11 @@ class DirectRanges(wiring.Component):
 class Relation(IntEnum):
     """How two values stand to each other, as `PairCompare` says it."""
 
-    BELOW = 0
-    EQUAL = 1
-    ABOVE = 2
-    ONE_ABSENT = 3
-    BOTH_ABSENT = 4
+    ONE_ABSENT = 0
+    BOTH_ABSENT = 1
+    BELOW = 2
+    EQUAL = 3
+    ABOVE = 4
 
 
 RELATION_BITS = 3

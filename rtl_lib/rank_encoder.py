@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth import Module, Signal
+from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,7 +23,8 @@ class RankEncoder(wiring.Component):
 
     Latency: ``2 * rank_bits`` cycles in which ``enable`` is high. Throughput: 1 value, or 1 new
     threshold, per such cycle. Values that came before a new threshold do not see it, values that
-    come after it do. While thresholds are out of order, ranks are not defined.
+    come after it do. While thresholds are out of order, ranks are not defined. What is written
+    travels on behind the values before it, and comes out with its position as rank.
 
     Parameters
     ----------
@@ -43,11 +44,16 @@ class RankEncoder(wiring.Component):
     writes : In(1)
         Whether this cycle replaces the threshold at ``position`` and has no value to rank.
     position : In(rank_bits)
-        The position to write; none is 0.
+        The position to write.
+    levels : In(rank_bits)
+        With ``writes``, the level of that position, as `level_bit` gives it: whoever writes
+        knows it, and here it would cost gates. 0 writes nothing.
     exists : In(1)
-        Whether the position gets a threshold; else it becomes empty.
+        Whether the position gets a threshold. Else it becomes empty, and ``value`` must be 0.
     rank : Out(rank_bits)
         How many thresholds the value reaches, from registers.
+    ranked : Out(width)
+        That value.
     """
 
     def __init__(self, width: int, rank_bits: int, thresholds: Sequence[int] = ()) -> None:
@@ -71,8 +77,10 @@ class RankEncoder(wiring.Component):
                 "value": In(width),
                 "writes": In(1),
                 "position": In(rank_bits),
+                "levels": In(rank_bits),
                 "exists": In(1),
                 "rank": Out(rank_bits),
+                "ranked": Out(width),
             }
         )
 
@@ -84,21 +92,33 @@ class RankEncoder(wiring.Component):
         """The rank of a value among the thresholds the circuit starts with."""
         return sum(threshold <= value for threshold in self.thresholds)
 
+    @staticmethod
+    def level_bit(position: int, rank_bits: int) -> int:
+        """The bit, of one per level, of the level that holds a position; 0 for position 0."""
+        lowest = position & -position
+        return 1 << rank_bits - lowest.bit_length() if position else 0
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # The bits of the rank that are found so far, from the highest down; of a threshold, the
         # whole position.
         item = data.StructLayout(
-            {"value": self.width, "rank": self.rank_bits, "exists": 1, "writes": 1}
+            {
+                "value": self.width,
+                "rank": self.rank_bits,
+                "levels": self.rank_bits,
+                "exists": 1,
+                "writes": 1,
+            }
         )
         here = Signal(item)
         m.d.comb += [
             here.value.eq(self.value),
+            here.rank.eq(self.position),  # of a value, a level sets its bit before it is looked at
+            here.levels.eq(self.levels),
             here.exists.eq(self.exists),
             here.writes.eq(self.writes),
         ]
-        with m.If(self.writes):
-            m.d.comb += here.rank.eq(self.position)
         for level in range(self.rank_bits):
             bit = self.rank_bits - 1 - level
             looked_up = Signal(item, name=f"looked_up_{level}", reset_less=True)
@@ -107,21 +127,21 @@ class RankEncoder(wiring.Component):
             searched = here.rank[bit + 1 :]
             m.d.comb += [
                 thresholds.enable.eq(self.enable),
-                # What is left of the position names the level: a one and then zeros.
-                thresholds.writes.eq(here.writes & (here.rank[: bit + 1] == 1 << bit)),
+                thresholds.writes.eq(here.writes & here.levels[level]),
                 thresholds.address.eq(searched),
                 thresholds.write_address.eq(searched),
                 thresholds.write_row.value.eq(here.value),
                 thresholds.write_row.exists.eq(here.exists),
             ]
+            # One carry chain for both: without a threshold the row is 0, and the one stays.
             row = thresholds.row
-            reaches = row.exists & (looked_up.value >= row.value)
+            is_below = (Cat(looked_up.value, Const(1)) - Cat(row.value, row.exists))[self.width]
             with m.If(self.enable):
                 m.d.sync += [looked_up.eq(here), decided.eq(looked_up)]
                 with m.If(~looked_up.writes):
-                    m.d.sync += decided.rank[bit].eq(reaches)
+                    m.d.sync += decided.rank[bit].eq(~is_below)
             here = decided
-        m.d.comb += self.rank.eq(here.rank)
+        m.d.comb += [self.rank.eq(here.rank), self.ranked.eq(here.value)]
         return m
 
     def _thresholds(self, level: int) -> Lookup:

@@ -15,12 +15,20 @@ def ranks(dut, items, *, stall=0.0):
     for item in items:
         if isinstance(item, int):
             # What a write would say has no meaning for a value, so it is anything.
-            inputs.append({"value": item, "writes": 0, "position": item % 2, "exists": item % 2})
+            inputs.append(
+                {"value": item, "writes": 0, "position": item % 2, "levels": 1, "exists": item % 2}
+            )
         else:
             position, threshold = item
             exists = threshold is not None
             inputs.append(
-                {"value": threshold or 0, "writes": 1, "position": position, "exists": exists}
+                {
+                    "value": threshold or 0,
+                    "writes": 1,
+                    "position": position,
+                    "levels": dut.level_bit(position, dut.rank_bits),
+                    "exists": exists,
+                }
             )
     inputs += [{"value": 0, "writes": 0}] * dut.latency_cycles
     got = run_enabled(dut, inputs, ["rank"], stall=stall)[dut.latency_cycles :]
