@@ -110,7 +110,12 @@ class PairCompare(wiring.Component):
 
     @property
     def latency_cycles(self) -> int:
-        return 2 if self.width >= HALVED_FROM else 1
+        return self.cycles_for(self.width)
+
+    @staticmethod
+    def cycles_for(width: int) -> int:
+        """The latency for values of so many bits."""
+        return 2 if width >= HALVED_FROM else 1
 
     @staticmethod
     def compute(left: int | None, right: int | None) -> Relation:
