@@ -30,14 +30,17 @@ class Build:
     """Bits of the circuit's event port, configuration words and their flag included."""
 
 
-def build(queries: QuerySet, progress: Progress | None = None) -> Build:
-    """Compile a query set to a circuit."""
-    plan = plan_of(queries, progress)
-    chain = circuit_of(plan, progress)
+def build(queries: QuerySet, progress: Progress | None = None, *, encode: str = "host") -> Build:
+    """Compile a query set to a circuit.
+
+    With ``encode="device"`` it takes values, and makes itself the codes that it can make.
+    """
+    plan = plan_of(queries, progress, encode=encode)
+    top = circuit_of(plan, progress)
     if progress:
         progress("writing Verilog", 0, 0)
-    text = verilog_of(chain)
-    return Build(plan, text, manifest_of(plan, queries, text), len(chain.i.payload.as_value()))
+    text = verilog_of(top)
+    return Build(plan, text, manifest_of(plan, queries, text), len(top.i.payload.as_value()))
 
 
 def write(built: Build, folder: Path) -> None:

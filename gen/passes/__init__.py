@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.gen.errors import DeviceError
 from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
+from penstock.gen.passes.place_encoders import place_encoders
 from penstock.gen.passes.share import share
-from penstock.gen.plan import Plan
+from penstock.gen.plan import ENCODERS, Plan
 from penstock.gen.queryset import Progress, QuerySet
 
 PASSES: tuple[Callable[[Plan], Plan], ...] = (
@@ -16,9 +18,11 @@ PASSES: tuple[Callable[[Plan], Plan], ...] = (
 )
 
 
-def plan_of(queries: QuerySet, progress: Progress | None = None) -> Plan:
-    """The global plan of a query set."""
+def plan_of(queries: QuerySet, progress: Progress | None = None, *, encode: str = "host") -> Plan:
+    """The global plan of a query set; codes are made by the host or, if possible, the device."""
+    if encode not in ENCODERS:
+        raise DeviceError(f"codes are made by {' or '.join(ENCODERS)}, not by {encode!r}")
     plan = share(queries, progress)
     for rewrite in PASSES:
         plan = rewrite(plan)
-    return plan
+    return place_encoders(plan) if encode == "device" else plan

@@ -7,7 +7,7 @@ import json
 import time
 from pathlib import Path
 
-from penstock.cli.inputs import add_queries, read_queries
+from penstock.cli.inputs import add_encode, add_queries, read_queries
 from penstock.cli.printing import counted
 from penstock.cli.progress import ProgressLine
 from penstock.gen.errors import DeviceError
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--area", action="store_true", help="count LUTs with Yosys for an ECP5 (takes a while)"
     )
+    add_encode(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     make_folder(arguments.output)  # if it cannot be made, then say so before the work
     with ProgressLine() as progress:
         queries = read_queries(arguments, progress)
-        built = build(queries, progress)
+        built = build(queries, progress, encode=arguments.encode)
         write(built, arguments.output)
         cells = area(built.circuit, progress) if arguments.area else {}
     summary = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from penstock.cli.inputs import add_queries, read_queries
+from penstock.cli.inputs import add_encode, add_queries, read_queries
 from penstock.cli.printing import visible
 from penstock.cli.progress import ProgressLine
 from penstock.gen.explain import plan_svg, plan_text
@@ -15,12 +15,14 @@ from penstock.gen.tables import write_text
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_queries(parser)
+    add_encode(parser)
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan as a picture")
 
 
 def run(arguments: argparse.Namespace) -> int:
     with ProgressLine() as progress:
-        plan = plan_of(read_queries(arguments, progress), progress)
+        queries = read_queries(arguments, progress)
+        plan = plan_of(queries, progress, encode=arguments.encode)
     if arguments.svg:
         write_text(plan_svg(plan), arguments.svg)
     print(visible(plan_text(plan)))

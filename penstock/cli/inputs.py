@@ -10,6 +10,7 @@ import pyarrow as pa
 from penstock.engines import ENGINES
 from penstock.gen.errors import DataError
 from penstock.gen.load import load
+from penstock.gen.plan import ENCODERS
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.gen.schema import Schema
 from penstock.gen.tables import read_table
@@ -28,6 +29,15 @@ def add_events(parser: argparse.ArgumentParser) -> None:
 def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=list(ENGINES), default="reference", help="default: %(default)s"
+    )
+
+
+def add_encode(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--encode",
+        choices=ENCODERS,
+        default="host",
+        help="who makes codes of values, where the device can; default: %(default)s",
     )
 
 

@@ -25,11 +25,16 @@ class SimulatedDevice:
     """Matches on the compiled circuit; whole batches go in and come back in one call each."""
 
     def __init__(
-        self, queries: QuerySet, progress: Progress | None = None, *, waves: Path | None = None
+        self,
+        queries: QuerySet,
+        progress: Progress | None = None,
+        *,
+        waves: Path | None = None,
+        encode: str = "host",
     ) -> None:
         if waves:
             _check_writable(waves)
-        built = build(queries, progress)
+        built = build(queries, progress, encode=encode)
         self._schema = queries.schema
         self._encoder = Encoder(built.manifest, built.event_bits)
         self._decoder = Decoder(built.manifest)

@@ -282,7 +282,7 @@ def test_front_of_another_shape_than_the_chain_is_refused():
         ([4], Direct(0, (16, 16), (0, 1, 2)), "each once"),
         ([4], Ranked(0, (32,), (0, 1)), "must fit into 5 bits"),
         ([4], Direct(0, (16,), (0, -1)), "must not be negative"),
-        ([40], Ranked(0, tuple(range(2**15)), tuple([0] * 2**15) + (1,)), "a write .* takes 34"),
+        ([40], Ranked(0, tuple(range(2**15)), (*[0] * 2**15, 1)), "a write .* takes 34"),
     ],
 )
 def test_sources_that_no_front_can_have_are_refused(value_bits, source, message):
