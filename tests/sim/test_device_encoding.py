@@ -162,7 +162,7 @@ def test_every_kind_of_circuit_is_there(types: Matcher) -> None:
     assert set(sources.values()) == set(Source)
     assert {sources[name] for name in ("middle", "real", "moment")} == {Source.RANK}
     assert {sources[name] for name in ("text", "more_digits", "single : real")} == {Source.HOST}
-    assert sources["middle : tiny"] is sources["small : big"] is Source.COMPARE
+    assert sources["tiny : middle"] is sources["small : big"] is Source.COMPARE
 
 
 def test_generated_workload_in_several_tiles_answers_as_the_reference(
