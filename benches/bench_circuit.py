@@ -2,8 +2,9 @@
 
 Area is what Yosys counts for an ECP5 (``synth_ecp5``): the chain of tiles with its collector,
 fed with codes that the host makes or, with what makes the codes in front of it, with values. A
-CCU2C takes the place of two LUT4, a TRELLIS_DPR16X4 of six; they are counted apart. 8 attributes of 32 bits, 4 predicates each, all six
-comparisons alike; constants drawn from the whole range or from a pool of 50 per attribute.
+CCU2C takes the place of two LUT4, a TRELLIS_DPR16X4 of six; they are counted apart. 8
+attributes of 32 bits, 4 predicates each, all six comparisons alike; constants drawn from the
+whole range or from a pool of 50 per attribute.
 """
 
 import sys

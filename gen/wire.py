@@ -72,19 +72,20 @@ def thresholds_of(field: CodeField) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
     n INT, cuts 5, 9, codes 1, 2, 3   ->   thresholds lowest, 5, 9, codes 0, 1, 2, 3
 
-    Numbers are as on the wire: an absent value is below all of them. Where the values below the
-    first cut look absent, or there are none, the first cut is the first threshold.
+    Numbers are as on the wire: an absent value is below all of them, a present one from the
+    lowest up. Where nothing changes, there is no threshold.
     """
     lowest, present = field.attribute.type.lowest, 1 << value_bits(field.attribute.type)
     assert isinstance(lowest, int)
-    thresholds, codes = [], [0]
-    if field.codes[0] != 0 and lowest not in field.cuts[:1]:
-        thresholds.append(present)
-        codes.append(field.codes[0])
+    stretches = {present: field.codes[0]}
     for cut, code in zip(field.cuts, field.codes[1:], strict=True):
         assert isinstance(cut, int)
-        thresholds.append(present + cut - lowest)
-        codes.append(code)
+        stretches[present + cut - lowest] = code  # the first, if no value is below the first cut
+    thresholds, codes = [], [0]
+    for threshold, code in stretches.items():
+        if code != codes[-1]:
+            thresholds.append(threshold)
+            codes.append(code)
     return tuple(thresholds), tuple(codes)
 
 
