@@ -28,8 +28,8 @@ class Front(wiring.Component):
     code, for the events after them: the word's bits say which, and the threshold or the code
     lies in the place of the value. Words at addresses in between are dropped.
 
-    Latency: `latency_cycles`. A word for a tile waits until the events before it have left, but
-    not for words: a row of them goes on at 1 per cycle. Throughput: 1 event per cycle.
+    Latency: `latency_cycles`. A word waits until the events before it have left, but not for
+    words: a row of them is taken at 1 per cycle. Throughput: 1 event per cycle.
 
     Parameters
     ----------
@@ -160,18 +160,19 @@ class Front(wiring.Component):
         advance, waits, passes = Signal(), Signal(), Signal()
 
         config, is_word = entry.word.config, is_filled & entry.is_config
-        is_for_tile = is_word & ~config.address[self.shape.address_bits :].any()
+        is_for_tile = ~config.address[self.shape.address_bits :].any()
+        is_empty = ~under_way.any()
         m.d.comb += [
             self.o.payload.eq(item),
             self.o.valid.eq(is_valid),
             advance.eq(self.o.ready | ~is_valid),
-            waits.eq(is_for_tile & under_way.any()),
-            passes.eq(is_for_tile & ~under_way.any()),
+            waits.eq(is_word & ~is_empty),
+            passes.eq(is_word & is_empty & is_for_tile),
             self.i.ready.eq(advance & ~waits),
         ]
         with m.If(advance & ~waits):
             m.d.sync += [entry.eq(self.i.payload), is_filled.eq(self.i.valid)]
-        codes = self._codes(m, entry, is_word, advance)
+        codes = self._codes(m, entry, is_word & is_empty, advance)
         with m.If(advance):
             m.d.sync += [
                 under_way.eq(Cat(is_filled & ~entry.is_config, under_way[:-1])),
@@ -186,7 +187,7 @@ class Front(wiring.Component):
                 ]
         return m
 
-    def _codes(self, m: Module, entry: Any, is_word: Value, enable: Value) -> Value:
+    def _codes(self, m: Module, entry: Any, may_write: Value, enable: Value) -> Value:
         """All codes side by side, as many stages after the entry as the slowest takes."""
         values, offset = [], 0
         for bits in self.value_bits:
@@ -203,7 +204,7 @@ class Front(wiring.Component):
                 made = _direct(m, number, source, values[source.value], enable)
             else:
                 config = entry.word.config
-                writes = is_word & (config.address == self.first_address + number)
+                writes = may_write & (config.address == self.first_address + number)
                 made = _ranked(m, number, source, values[source.value], writes, config.bits, enable)
             code = Signal(self.shape.widths[number], name=f"code_{number}")
             m.d.comb += code.eq(delayed(m, made, self._stages - source.latency_cycles, enable))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth import Module, Signal
+from amaranth import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from penstock.rtl_lib.delay import delayed
 from penstock.rtl_lib.lookup import Lookup
 from penstock.rtl_lib.rank_encoder import RankEncoder
 from penstock.rtl_lib.sources import Ranked
@@ -28,8 +27,7 @@ class RankedCode(wiring.Component):
     """Rank a value among thresholds, and look up the code of the rank.
 
     Latency: ``2 * rank_bits + 1`` cycles in which ``enable`` is high. Throughput: 1 value, or 1
-    write, per such cycle. Values that came before a write do not see it, values that come after
-    it do.
+    write, per such cycle. Values that come after a write see it; there must be none under way.
 
     Parameters
     ----------
@@ -72,20 +70,17 @@ class RankedCode(wiring.Component):
         m = Module()
         m.submodules.encoder = encoder = self.encoder
         m.submodules.codes = codes = self.codes
-        is_code = Signal()
         m.d.comb += [
-            is_code.eq(self.writes & self.write.is_code),
             encoder.enable.eq(self.enable),
             encoder.value.eq(self.value),
-            encoder.writes.eq(self.writes),
+            encoder.levels.eq(self.write.levels & self.writes.replicate(encoder.rank_bits)),
             encoder.position.eq(self.write.position),
-            encoder.levels.eq(self.write.levels),
             encoder.exists.eq(self.write.exists),
             codes.enable.eq(self.enable),
-            codes.writes.eq(delayed(m, is_code, encoder.latency_cycles, self.enable)),
+            codes.writes.eq(self.writes & self.write.is_code),
             codes.address.eq(encoder.rank),
-            codes.write_address.eq(encoder.rank),
-            codes.write_row.eq(encoder.ranked),
+            codes.write_address.eq(self.write.position),
+            codes.write_row.eq(self.value),
             self.code.eq(codes.row),
         ]
         return m
