@@ -132,6 +132,8 @@ def test_front_makes_of_values_the_codes_that_the_host_would(
         number = int.from_bytes(row.tobytes(), "little")
         assert number >> event_bits - 1 == 0, "an event that looks like a configuration word"
         passed, values = raw_parts(number, front)
+        pairs = zip(values, front.value_bits, strict=True)
+        assert all(value == 0 or value >> bits == 1 for value, bits in pairs), "absence is not 0"
         assert front.compute(passed, values) == tuple(code_of(f, event) for f in fields), event
 
 
