@@ -50,10 +50,6 @@ def outputs(front, items, count, **options):
     ], traffic
 
 
-def tile_word(address, bits):
-    return config_item(address, bits)
-
-
 def check_events(front, events, **options):
     """Each event, ready-made codes and raw values, has the codes that the model gives it."""
     items = [raw_item(front, passed, values) for passed, values in events]
@@ -163,7 +159,7 @@ def test_words_for_tiles_stay_between_the_events_they_came_between(stalls):
     for _ in range(250):
         if rng.random() < 0.3:
             address, bits = rng.randrange(32), rng.getrandbits(CHUNK_BITS)
-            items.append({**tile_word(address, bits), "values": rng.getrandbits(14)})
+            items.append({**config_item(address, bits), "values": rng.getrandbits(14)})
             want.append((address, bits))
         else:
             passed, values = mixed_event(rng, front)
@@ -175,7 +171,7 @@ def test_words_for_tiles_stay_between_the_events_they_came_between(stalls):
 def test_words_in_a_row_wait_for_events_but_not_for_each_other():
     front = mixed_front()
     event = raw_item(front, (1, 2), (0, 0, 0))
-    items = [event, *(tile_word(number, number) for number in range(20)), event]
+    items = [event, *(config_item(number, number) for number in range(20)), event]
     _, traffic = outputs(front, items, len(items))
     cycles = traffic["o"].cycles
     assert cycles[1:21] == list(range(cycles[0] + 1, cycles[0] + 21))
@@ -207,7 +203,7 @@ def test_written_thresholds_and_codes_hold_for_the_events_after_them(stalls):
             codes[rank] = rng.randrange(8)
             items.append(front.code_word(1, rank, codes[rank]))
         elif chance < 0.45:
-            items.append(tile_word(3, 5))
+            items.append(config_item(3, 5))
             want.append((3, 5))
         else:
             passed, values = mixed_event(rng, front)
@@ -233,8 +229,8 @@ def test_words_at_addresses_of_nobody_are_dropped():
     event = raw_item(front, [1] * 8, ())
     items = [
         event,
-        *(tile_word(address, 7) for address in (2, 4, 7, 8, 15)),
-        tile_word(1, 7),
+        *(config_item(address, 7) for address in (2, 4, 7, 8, 15)),
+        config_item(1, 7),
         event,
     ]
     assert outputs(front, items, 3)[0] == [255, (1, 7), 255]
@@ -302,4 +298,4 @@ def test_only_searches_are_written_and_only_where_they_have_a_place():
     with pytest.raises(ValueError, match="code 1 has no position 8"):
         front.threshold_word(1, 8, 70)
     with pytest.raises(ValueError, match="value 128 does not fit into 6 bits"):
-        front.threshold_word(1, 1, 128)
+        front.code_word(1, 1, 128)
