@@ -1,8 +1,10 @@
 """How large is the circuit of 1,000 subscriptions, and how long does Verilog take?
 
 Area is what Yosys counts for an ECP5 (``synth_ecp5``): the chain of tiles with its collector,
-fed with codes; encoding is the host's. 8 attributes of 32 bits, 4 predicates each, all six
-comparisons alike; constants drawn from the whole range or from a pool of 50 per attribute.
+fed with codes that the host makes or, with what makes the codes in front of it, with values. A
+CCU2C takes the place of two LUT4, a TRELLIS_DPR16X4 of six; they are counted apart. 8
+attributes of 32 bits, 4 predicates each, all six comparisons alike; constants drawn from the
+whole range or from a pool of 50 per attribute.
 """
 
 import sys
@@ -31,14 +33,19 @@ def queries(count: int, cardinality: int) -> penstock.QuerySet:
         return penstock.load(Path(folder, "workload"))
 
 
-def measure_area(count: int, what: str, cardinality: int, target: float) -> Figure:
-    cells = synthesise(build(queries(count, cardinality)).circuit).cells
+def measure_area(count: int, what: str, cardinality: int, *, encode: str, target: float) -> Figure:
+    cells = synthesise(build(queries(count, cardinality), encode=encode).circuit).cells
     return Figure(
-        f"{count:,} subscriptions, constants {what}: area",
+        f"{count:,} subscriptions, constants {what}, codes by the {encode}: area",
         [cells["LUT4"] / count],
         unit="LUT4 each",
         target=target,
-        parameters={"subscriptions": count, "cardinality": cardinality, "cells": cells},
+        parameters={
+            "subscriptions": count,
+            "cardinality": cardinality,
+            "encode": encode,
+            "cells": cells,
+        },
     )
 
 
@@ -54,8 +61,11 @@ def measure_build(count: int, target: float | None) -> Figure:
 
 def main() -> None:
     figures = [
-        measure_area(1_000, "anywhere", WHOLE_RANGE, target=9),
-        measure_area(1_000, "from 50", POOL, target=6),
+        *(
+            measure_area(1_000, what, cardinality, encode=encode, target=target)
+            for encode in ("host", "device")
+            for what, cardinality, target in (("anywhere", WHOLE_RANGE, 9), ("from 50", POOL, 6))
+        ),
         measure_build(1_000, target=None),
         measure_build(10_000, target=30),
     ]

@@ -47,24 +47,26 @@ def build(
     *,
     part: Part | None = None,
     spare: int = 0,
+    encode: str = "host",
 ) -> Build:
     """Compile a query set to a circuit, with room for ``spare`` subscriptions that come later.
 
+    With ``encode="device"`` it takes values, and makes itself the codes that it can make.
     DeviceError if events are too wide for any circuit, or if this one is far too large for the
     part, if one is named.
     """
-    plan = plan_of(queries, progress, spare=spare)
+    plan = plan_of(queries, progress, spare=spare, encode=encode)
     check_event_bits(plan)
     estimate = estimate_of(plan)
     if part is not None:
         check_estimate(estimate, part)
     if not plan.tiles and plan.table is None:
         return Build(plan, "", manifest_of(plan, queries, ""), 0, estimate)
-    chain = circuit_of(plan, progress)
+    top = circuit_of(plan, progress)
     if progress:
         progress("writing Verilog", 0, 0)
-    text = verilog_of(chain)
-    event_bits = len(chain.i.payload.as_value())
+    text = verilog_of(top)
+    event_bits = len(top.i.payload.as_value())
     return Build(plan, text, manifest_of(plan, queries, text), event_bits, estimate)
 
 

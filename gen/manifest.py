@@ -16,13 +16,23 @@ from typing import Any
 
 from penstock.gen.errors import DataError, QueryError
 from penstock.gen.language.script import parse_schema
-from penstock.gen.plan import CHUNK_BITS, CodeField, Field, PairField, Plan, PlanTile, TableRegion
+from penstock.gen.plan import (
+    CHUNK_BITS,
+    CodeField,
+    Field,
+    PairField,
+    Plan,
+    PlanTile,
+    Source,
+    TableRegion,
+)
 from penstock.gen.queryset import QuerySet
 from penstock.gen.render import sql
 from penstock.gen.schema import Schema
 from penstock.gen.types import parse_type
+from penstock.gen.wire import sources_for
 
-FORMAT = 1
+FORMAT = 2
 WIDEST_CODE_BITS = 16
 MOST_PLACES = 1 << 24
 """Beyond these a table is no table but a damaged number."""
@@ -138,11 +148,13 @@ def _field_to_json(field: Field) -> dict[str, Any]:
             "left": field.left.name,
             "right": field.right.name,
             "common": str(field.common),
+            "source": field.source.value,
         }
     return {
         "attribute": field.attribute.name,
         "cuts": list(field.cuts),
         "codes": list(field.codes),
+        "source": field.source.value,
     }
 
 
@@ -203,6 +215,13 @@ def _strings(values: Any) -> tuple[str, ...]:
 
 
 def _field_from_json(field: dict[str, Any], schema: Schema) -> Field:
+    found, source = _host_field_from_json(field, schema), Source(field["source"])
+    if source not in sources_for(found):
+        raise ValueError(f"the code of {found.name} cannot be made by {source}")
+    return replace(found, source=source)
+
+
+def _host_field_from_json(field: dict[str, Any], schema: Schema) -> Field:
     if "left" in field:
         common = parse_type(field["common"])
         return PairField(schema[field["left"]], schema[field["right"]], common)

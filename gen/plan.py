@@ -7,6 +7,7 @@ step; it is then lowered to a circuit and described to the host by a manifest.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
 
@@ -14,6 +15,8 @@ from penstock.gen.normal import Normal, Pair, Test
 from penstock.gen.schema import Attribute, Schema
 from penstock.gen.types import Key, Type
 
+ENCODERS = ("host", "device")
+"""Who can be asked to make codes."""
 CHUNK_BITS = 32
 """Match bits that leave the circuit together."""
 
@@ -44,6 +47,15 @@ class Entry:
     reason: str = ""
 
 
+class Source(StrEnum):
+    """Where the code of a field is made; all but the first are circuits."""
+
+    HOST = "host"
+    RANK = "rank"
+    DIRECT = "direct"
+    COMPARE = "compare"
+
+
 @dataclass(frozen=True)
 class CodeField:
     """An attribute's value as a small number: which stretch between two cuts it lies in.
@@ -55,6 +67,7 @@ class CodeField:
     attribute: Attribute
     cuts: tuple[Key, ...]
     codes: tuple[int, ...]
+    source: Source = Source.HOST
 
     @property
     def name(self) -> str:
@@ -77,6 +90,7 @@ class PairField:
     left: Attribute
     right: Attribute
     common: Type
+    source: Source = Source.HOST
 
     @property
     def name(self) -> str:

@@ -14,43 +14,69 @@ from penstock.gen.arrow import to_values
 from penstock.gen.casting import cast
 from penstock.gen.manifest import Manifest
 from penstock.gen.plan import RELATIONS, CodeField, PairField
+from penstock.gen.schema import Attribute
 from penstock.gen.types import Type
+from penstock.gen.wire import value_bits, wire_of
 from penstock.host.keys import keys_of
 
 Words = npt.NDArray[np.uint32]
+Numbers = npt.NDArray[np.uint64]
 WORD_BITS = 32
 TABLE_KEYS = 1 << 16
 """Where cuts lie within so many keys, a table has the code of each."""
+HALF = np.uint64(2**WORD_BITS - 1)
+"""The lower half of a number of 64 bits."""
 
 
 class Encoder:
-    """Makes codes of a batch's values, and packs the codes of an event side by side.
+    """Packs the codes of an event side by side, and the values that the circuit encodes itself.
 
     The codes of a table come from the host's `Table`, as they change with its subscriptions.
     """
 
     def __init__(self, manifest: Manifest, event_bits: int) -> None:
         self.words = -(-event_bits // WORD_BITS)
+        wire = wire_of(manifest.fields)
+        coded = [manifest.fields[number] for number in wire.coded]
         self._codes = [
             CodeColumn(field) if isinstance(field, CodeField) else _PairColumn(field)
-            for field in manifest.fields
+            for field in coded
         ]
-        self._widths = [field.width for field in manifest.fields]
-        self._widths += manifest.table.code_bits if manifest.table else ()
+        widths = [field.width for field in coded]
+        widths += manifest.table.code_bits if manifest.table else ()
+        self._code_offsets = _offsets(widths, first=0)
+        self._values = [_ValueColumn(attribute) for attribute in wire.values]
+        value_widths = [bits + 1 for bits in wire.value_bits]
+        self._value_offsets = _offsets(value_widths, first=event_bits - 1 - sum(value_widths))
 
     def encode(self, events: pa.RecordBatch, table_codes: Sequence[Words | None] = ()) -> Words:
-        """One row of words per event, the first field in the lowest bits, the table's highest."""
-        packed = np.zeros((events.num_rows, self.words + 1), dtype=np.uint64)
-        offset = 0
+        """One row of words per event: codes from the lowest bits on, the table's after them."""
+        packed = np.zeros((events.num_rows, self.words + 2), dtype=np.uint64)
         columns = chain((column.codes(events) for column in self._codes), table_codes)
-        for codes, width in zip(columns, self._widths, strict=True):
+        for codes, offset in zip(columns, self._code_offsets, strict=True):
             if codes is not None:
-                word, shift = divmod(offset, WORD_BITS)
-                placed = codes.astype(np.uint64) << np.uint64(shift)
-                packed[:, word] |= placed & np.uint64(2**WORD_BITS - 1)
-                packed[:, word + 1] |= placed >> np.uint64(WORD_BITS)
-            offset += width
+                _place(packed, codes.astype(np.uint64), offset)
+        for value, offset in zip(self._values, self._value_offsets, strict=True):
+            found = value.numbers(events)
+            if found is not None:
+                numbers, present = found
+                _place(packed, numbers & HALF, offset)
+                _place(packed, numbers >> np.uint64(WORD_BITS), offset + WORD_BITS)
+                _place(packed, present, offset + value.bits)
         return np.ascontiguousarray(packed[:, : self.words].astype(np.uint32))
+
+
+def _offsets(widths: list[int], *, first: int) -> list[int]:
+    """Where each of some numbers begins that lie side by side."""
+    return [first + sum(widths[:index]) for index in range(len(widths))]
+
+
+def _place(packed: Numbers, numbers: Numbers, offset: int) -> None:
+    """Set the bits of numbers, up to a word each, in the rows of words."""
+    word, shift = divmod(offset, WORD_BITS)
+    placed = numbers << np.uint64(shift)
+    packed[:, word] |= placed & HALF
+    packed[:, word + 1] |= placed >> np.uint64(WORD_BITS)
 
 
 class CodeColumn:
@@ -100,6 +126,27 @@ class CodeColumn:
         known = np.append(self._of(encoded.dictionary), np.uint32(0))
         codes: Words = known[np.asarray(encoded.indices.fill_null(len(known) - 1))]
         return codes
+
+
+class _ValueColumn:
+    """The values of one attribute, each as its distance from its type's lowest key."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self._name = attribute.name
+        self._type = attribute.type
+        self.bits = value_bits(attribute.type)
+
+    def numbers(self, events: pa.RecordBatch) -> tuple[Numbers, Numbers] | None:
+        """The values of all events, 0 where there is none, and 1 where there is one."""
+        column = _column(events, self._name)
+        if column is None:
+            return None
+        lowest = self._type.lowest
+        assert isinstance(lowest, int)
+        present = np.asarray(column.is_valid()).astype(np.uint64)
+        # Both as numbers modulo 2**64: the distance is right, though the keys have signs.
+        numbers = keys_of(column, self._type).astype(np.uint64) - np.uint64(lowest % 2**64)
+        return numbers * present, present
 
 
 class _PairColumn:

@@ -23,14 +23,20 @@ def _reference(queries: QuerySet, progress: Progress | None) -> Device:
     return ReferenceDevice(queries, progress)
 
 
-def _simulated(queries: QuerySet, progress: Progress | None, waves: Path | None = None) -> Device:
+def _simulated(
+    queries: QuerySet,
+    progress: Progress | None,
+    *,
+    waves: Path | None = None,
+    encode: str = "host",
+) -> Device:
     try:
         from penstock.sim.simulated.device import SimulatedDevice
     except ModuleNotFoundError as error:
         raise DeviceError(
             f"the simulated engine needs {error.name}: pip install 'penstock[circuit]'"
         ) from None
-    return SimulatedDevice(queries, progress, waves=waves)
+    return SimulatedDevice(queries, progress, waves=waves, encode=encode)
 
 
 ENGINES: dict[str, Callable[[QuerySet, Progress | None], Device]] = {
@@ -45,16 +51,21 @@ def open(
     *,
     engine: str = "reference",
     waves: str | Path | None = None,
+    encode: str = "host",
     progress: Progress | None = None,
 ) -> Matcher:
     """Open a query set on an engine; close the matcher, or use it in a ``with`` block.
 
-    The simulated engine records every signal to the VCD file ``waves``, if one is named.
+    The simulated engine records every signal to the VCD file ``waves``, if one is named. With
+    ``encode="device"`` its circuit takes values and makes codes of them itself.
     """
     if engine not in ENGINES:
         raise DeviceError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
-    if waves is None:
-        return Matcher(queries, ENGINES[engine](queries, progress))
-    if engine != "simulated":
+    if engine == "simulated":
+        path = None if waves is None else Path(waves)
+        return Matcher(queries, _simulated(queries, progress, waves=path, encode=encode))
+    if waves is not None:
         raise DeviceError(f"engine {engine!r} has no signals to record; use engine='simulated'")
-    return Matcher(queries, _simulated(queries, progress, Path(waves)))
+    if encode != "host":
+        raise DeviceError(f"engine {engine!r} has no codes to make; use engine='simulated'")
+    return Matcher(queries, ENGINES[engine](queries, progress))

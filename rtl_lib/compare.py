@@ -58,11 +58,11 @@ class DirectRanges(wiring.Component):
 class Relation(IntEnum):
     """How two values stand to each other, as `PairCompare` says it."""
 
-    BELOW = 0
-    EQUAL = 1
-    ABOVE = 2
-    ONE_ABSENT = 3
-    BOTH_ABSENT = 4
+    ONE_ABSENT = 0
+    BOTH_ABSENT = 1
+    BELOW = 2
+    EQUAL = 3
+    ABOVE = 4
 
 
 RELATION_BITS = 3
@@ -110,7 +110,12 @@ class PairCompare(wiring.Component):
 
     @property
     def latency_cycles(self) -> int:
-        return 2 if self.width >= HALVED_FROM else 1
+        return self.cycles_for(self.width)
+
+    @staticmethod
+    def cycles_for(width: int) -> int:
+        """The latency for values of so many bits."""
+        return 2 if width >= HALVED_FROM else 1
 
     @staticmethod
     def compute(left: int | None, right: int | None) -> Relation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth import Module, Signal
+from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,8 +22,9 @@ class RankEncoder(wiring.Component):
     value reaches an empty one.
 
     Latency: ``2 * rank_bits`` cycles in which ``enable`` is high. Throughput: 1 value, or 1 new
-    threshold, per such cycle. Values that came before a new threshold do not see it, values that
-    come after it do. While thresholds are out of order, ranks are not defined.
+    threshold, per such cycle. Values that come after a new threshold see it; the ranks of values
+    under way are not defined, nor are those of any while thresholds are out of order. To let
+    values leave first is cheaper than to carry thresholds along behind them.
 
     Parameters
     ----------
@@ -39,13 +40,14 @@ class RankEncoder(wiring.Component):
     enable : In(1)
         Whether all stages move on in this cycle.
     value : In(width)
-        The value to rank or, with ``writes`` high, a threshold.
-    writes : In(1)
-        Whether this cycle replaces the threshold at ``position`` and has no value to rank.
+        The value to rank or, where ``levels`` is not 0, a threshold.
+    levels : In(rank_bits)
+        The level to which the threshold at ``position`` belongs, as `level_bit` gives it: whoever
+        writes knows it, and here it would cost gates. 0 writes nothing.
     position : In(rank_bits)
-        The position to write; none is 0.
+        The position to write.
     exists : In(1)
-        Whether the position gets a threshold; else it becomes empty.
+        Whether the position gets a threshold. Else it becomes empty, and ``value`` must be 0.
     rank : Out(rank_bits)
         How many thresholds the value reaches, from registers.
     """
@@ -69,7 +71,7 @@ class RankEncoder(wiring.Component):
             {
                 "enable": In(1),
                 "value": In(width),
-                "writes": In(1),
+                "levels": In(rank_bits),
                 "position": In(rank_bits),
                 "exists": In(1),
                 "rank": Out(rank_bits),
@@ -84,44 +86,38 @@ class RankEncoder(wiring.Component):
         """The rank of a value among the thresholds the circuit starts with."""
         return sum(threshold <= value for threshold in self.thresholds)
 
+    @staticmethod
+    def level_bit(position: int, rank_bits: int) -> int:
+        """The bit, of one per level, of the level that holds a position; 0 for position 0."""
+        lowest = position & -position
+        return 1 << rank_bits - lowest.bit_length() if position else 0
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The bits of the rank that are found so far, from the highest down; of a threshold, the
-        # whole position.
-        item = data.StructLayout(
-            {"value": self.width, "rank": self.rank_bits, "exists": 1, "writes": 1}
-        )
-        here = Signal(item)
-        m.d.comb += [
-            here.value.eq(self.value),
-            here.exists.eq(self.exists),
-            here.writes.eq(self.writes),
-        ]
-        with m.If(self.writes):
-            m.d.comb += here.rank.eq(self.position)
+        # The bits of the rank that are found so far, the highest lowest.
+        value, found = self.value, Const(0, 0)
         for level in range(self.rank_bits):
-            bit = self.rank_bits - 1 - level
-            looked_up = Signal(item, name=f"looked_up_{level}", reset_less=True)
-            decided = Signal(item, name=f"decided_{level}", reset_less=True)
+            looked_up = Signal(self.width, name=f"looked_up_{level}", reset_less=True)
+            decided = Signal(self.width, name=f"decided_{level}", reset_less=True)
+            before = Signal(level, name=f"before_{level}", reset_less=True)
+            after = Signal(level + 1, name=f"after_{level}", reset_less=True)
             m.submodules[f"level_{level}"] = thresholds = self._thresholds(level)
-            searched = here.rank[bit + 1 :]
             m.d.comb += [
                 thresholds.enable.eq(self.enable),
-                # What is left of the position names the level: a one and then zeros.
-                thresholds.writes.eq(here.writes & (here.rank[: bit + 1] == 1 << bit)),
-                thresholds.address.eq(searched),
-                thresholds.write_address.eq(searched),
-                thresholds.write_row.value.eq(here.value),
-                thresholds.write_row.exists.eq(here.exists),
+                thresholds.writes.eq(self.levels[level]),
+                thresholds.address.eq(found[::-1]),
+                thresholds.write_address.eq(self.position[self.rank_bits - level :]),
+                thresholds.write_row.value.eq(self.value),
+                thresholds.write_row.exists.eq(self.exists),
             ]
+            # One carry chain for both: without a threshold the row is 0, and the one stays.
             row = thresholds.row
-            reaches = row.exists & (looked_up.value >= row.value)
+            is_below = (Cat(looked_up, Const(1)) - Cat(row.value, row.exists))[self.width]
             with m.If(self.enable):
-                m.d.sync += [looked_up.eq(here), decided.eq(looked_up)]
-                with m.If(~looked_up.writes):
-                    m.d.sync += decided.rank[bit].eq(reaches)
-            here = decided
-        m.d.comb += self.rank.eq(here.rank)
+                m.d.sync += [looked_up.eq(value), decided.eq(looked_up)]
+                m.d.sync += [before.eq(found), after.eq(Cat(before, ~is_below))]
+            value, found = decided, after
+        m.d.comb += self.rank.eq(found[::-1])
         return m
 
     def _thresholds(self, level: int) -> Lookup:

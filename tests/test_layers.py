@@ -38,6 +38,7 @@ MAY_IMPORT = {
         "gen.queryset",
         "gen.plan",
         "gen.manifest",
+        "gen.wire",
         "gen.casting",
         "gen.arrow",
         "gen.normal",

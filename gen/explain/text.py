@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from penstock.gen.plan import CHUNK_BITS, CodeField, Entry, Field, Gate, Plan
+from penstock.gen.plan import CHUNK_BITS, CodeField, Entry, Field, Gate, Plan, Source
 from penstock.gen.render import normal_text
+from penstock.gen.wire import search_steps
 
 SHARED_SHOWN = 10
 ENTRIES_SHOWN = 40
@@ -44,6 +45,8 @@ def _users(plan: Plan) -> Counter[int]:
 
 def _fields(plan: Plan) -> str:
     rows = [_field_row(field) for field in plan.fields]
+    if any(field.source is not Source.HOST for field in plan.fields):
+        rows = [(*row, _maker(field)) for row, field in zip(rows, plan.fields, strict=True)]
     return _section("codes", _aligned(rows))
 
 
@@ -58,6 +61,14 @@ def _field_row(field: Field) -> tuple[str, ...]:
         )
     relation = f"compared in {field.common}"
     return field.name, relation, "", f"{field.highest + 1} codes", f"{field.width} bits"
+
+
+def _maker(field: Field) -> str:
+    """Where and how the code is made."""
+    if field.source is Source.RANK and isinstance(field, CodeField):
+        steps = search_steps(field)
+        return f"device: rank search of {steps} step{'s' if steps > 1 else ''}"
+    return "host" if field.source is Source.HOST else f"device: {field.source}"
 
 
 def _shared(plan: Plan) -> str:

@@ -1,19 +1,21 @@
-"""The whole plan as one chain of tiles."""
+"""The whole plan as one chain of tiles, with what makes the codes in front of it."""
 
 from __future__ import annotations
 
+from penstock.gen.lower.front import front_of
 from penstock.gen.lower.logic import tile_logic
-from penstock.gen.plan import CHUNK_BITS, Plan, TableRegion
+from penstock.gen.plan import CHUNK_BITS, Plan, Source, TableRegion
 from penstock.gen.queryset import Progress
 from penstock.gen.ranges import Ranges
 from penstock.rtl_lib.chain import AnyTile, Chain
+from penstock.rtl_lib.raw_matcher import RawMatcher
 from penstock.rtl_lib.results import index_width
 from penstock.rtl_lib.shape import ChainShape
 from penstock.rtl_lib.table_tile import TableTile, stages_for
 from penstock.rtl_lib.tile import Tile
 
 
-def circuit_of(plan: Plan, progress: Progress | None = None) -> Chain:
+def circuit_of(plan: Plan, progress: Progress | None = None) -> Chain | RawMatcher:
     """The circuit of a plan that has something on the device."""
     ranges = Ranges(plan.fields)
     logics = []
@@ -40,7 +42,10 @@ def circuit_of(plan: Plan, progress: Progress | None = None) -> Chain:
     ]
     if table:
         tiles.append(_table_tile(shape, table, first_field=len(plan.fields)))
-    return Chain(tiles)
+    chain = Chain(tiles)
+    if all(field.source is Source.HOST for field in plan.fields):
+        return chain
+    return RawMatcher(front_of(plan.fields, shape), chain)
 
 
 def _table_tile(shape: ChainShape, table: TableRegion, *, first_field: int) -> TableTile:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.inputs import add_part, add_queries, add_spare, read_queries
+from penstock.cli.inputs import add_encode, add_part, add_queries, add_spare, read_queries
 from penstock.cli.printing import counted, estimate_line
 from penstock.cli.progress import ProgressLine
 from penstock.constraints.ecp5 import Part, part_named
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-limit", type=float, metavar="SECONDS", help="give up placing and routing after this"
     )
     add_spare(parser)
+    add_encode(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -58,7 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     make_folder(arguments.output)  # if it cannot be made, then say so before the work
     netlist, routed = None, None
     with ProgressLine() as progress:
-        built = build(read_queries(arguments, progress), progress, part=part, spare=arguments.spare)
+        built = build(
+            read_queries(arguments, progress),
+            progress,
+            part=part,
+            spare=arguments.spare,
+            encode=arguments.encode,
+        )
         write(built, arguments.output)
         if arguments.area or arguments.route:
             netlist = synthesise(built.circuit, progress)

@@ -11,6 +11,7 @@ from penstock.constraints.ecp5 import DEFAULT_PART, PARTS
 from penstock.engines import ENGINES
 from penstock.gen.errors import DataError
 from penstock.gen.load import load
+from penstock.gen.plan import ENCODERS
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.gen.schema import Schema
 from penstock.gen.tables import read_table
@@ -54,6 +55,15 @@ def add_part(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_PART,
         metavar="PART",
         help=f"the FPGA: {', '.join(PARTS)} (default: %(default)s)",
+    )
+
+
+def add_encode(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--encode",
+        choices=ENCODERS,
+        default="host",
+        help="who makes codes of values, where the device can; default: %(default)s",
     )
 
 

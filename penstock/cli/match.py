@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 from rich.text import Text
 
 import penstock
-from penstock.cli.inputs import add_engine, add_events, add_queries, read_events, read_queries
+from penstock.cli.inputs import (
+    add_encode,
+    add_engine,
+    add_events,
+    add_queries,
+    read_events,
+    read_queries,
+)
 from penstock.cli.printing import console, counted, print_json, visible
 from penstock.cli.progress import ProgressLine
 from penstock.gen.tables import check_writable, write_table
@@ -26,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_queries(parser)
     add_events(parser)
     add_engine(parser)
+    add_encode(parser)
     parser.add_argument("--top", type=_positive, metavar="K", help="the K best, with scores")
     parser.add_argument(
         "-o", "--output", type=Path, help="save to a .parquet, .arrow or .jsonl file"
@@ -44,7 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
         queries = read_queries(arguments, progress)
         events = read_events(arguments, queries.schema, progress)
         with penstock.open(
-            queries, engine=arguments.engine, waves=arguments.waves, progress=progress
+            queries,
+            engine=arguments.engine,
+            waves=arguments.waves,
+            encode=arguments.encode,
+            progress=progress,
         ) as matcher:
             if arguments.top:
                 matches = matcher.top_k(events, arguments.top, progress=progress)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from penstock.gen.build import Build
+from penstock.gen.estimate import estimate_of
 from penstock.gen.lower.circuit import circuit_of
 from penstock.gen.lower.verilog import verilog_of
 from penstock.gen.manifest import manifest_of
@@ -70,9 +71,11 @@ def built_with_tiles(workload: Workload) -> tuple[Build, Chain]:
 def built_from(plan: Plan, queries: QuerySet) -> tuple[Build, Chain]:
     """What `build` makes of a plan, and the chain, which knows its latency."""
     chain = circuit_of(plan)
+    assert isinstance(chain, Chain), "these plans leave the codes to the host"
     text = verilog_of(chain)
     bits = len(chain.i.payload.as_value())
-    return Build(plan, text, manifest_of(plan, queries, text), bits), chain
+    manifest = manifest_of(plan, queries, text)
+    return Build(plan, text, manifest, bits, estimate_of(plan)), chain
 
 
 def layout_of(chain: Chain) -> Layout:

@@ -134,7 +134,7 @@ def _support(root: Path, flags: Sequence[str], waves: bool) -> list[str]:
     key = " ".join([*compiler(), *flags, str(sources[0].stat().st_mtime_ns)])
     folder = cache_folder() / f"support-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder) as work:
+    with alone(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder) as work:
         missing = [s for s in sources if not (folder / f"{s.stem}.o").exists()]
         for made in _objects(missing, flags, Path(work), None):
             Path(made).replace(folder / Path(made).name)

@@ -34,10 +34,11 @@ class SimulatedDevice:
         *,
         waves: Path | None = None,
         spare: int = 0,
+        encode: str = "host",
     ) -> None:
         if waves:
             _check_writable(waves)
-        built = build(queries, progress, spare=spare)
+        built = build(queries, progress, spare=spare, encode=encode)
         self._encoder = Encoder(built.manifest, built.event_bits)
         self._event_bits = built.event_bits
         self._subscribers = Subscribers(built.manifest)

@@ -65,6 +65,16 @@ def test_json_is_one_object(run, rules, tmp_path):
     }
 
 
+def test_device_makes_codes_where_asked(run, rules, tmp_path):
+    for encode in ("host", "device"):
+        assert run("build", rules, "-o", tmp_path / encode, "--encode", encode)[0] == 0
+        manifest = read_manifest(tmp_path / encode / "manifest.json")
+        assert manifest == build(load(rules), encode=encode).manifest
+        assert ("device: " in (tmp_path / encode / "plan.txt").read_text()) == (encode == "device")
+    circuits = [(tmp_path / encode / "circuit.v").read_text() for encode in ("host", "device")]
+    assert circuits[0] == build(load(rules)).circuit != circuits[1]
+
+
 def test_area_counts_the_cells_of_an_ecp5(run, tmp_path):
     (tmp_path / "q.sql").write_text(
         "CREATE STREAM s (n INT);\nCREATE SUBSCRIPTION x ON s WHERE n = 1;"

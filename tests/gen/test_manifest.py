@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from plan_answers import queries_of
 from strategies import Case, cases
 
@@ -49,6 +50,12 @@ def set_top(name: str, value: Any) -> Damage:
     return lambda found: found.__setitem__(name, value)
 
 
+def _named(found: dict[str, Any], name: str) -> dict[str, Any]:
+    """The field of an attribute."""
+    (field,) = (f for f in found["fields"] if f.get("attribute") == name)
+    return field
+
+
 DAMAGES: dict[str, Damage] = {
     "unsorted cuts": lambda found: found["fields"][0]["cuts"].reverse(),
     "cut twice": lambda found: found["fields"][0].update(cuts=[1, 1], codes=[0, 1, 2]),
@@ -69,6 +76,13 @@ DAMAGES: dict[str, Damage] = {
     "unknown left": lambda found: found["fields"][-1].update(left="zz"),
     "unknown type": lambda found: found["fields"][-1].update(common="FLOT"),
     "type that is a list": lambda found: found["fields"][-1].update(common=["INT"]),
+    "code by nobody": set_field(0, "source", "nobody"),
+    "code by a list": set_field(0, "source", ["host"]),
+    "code without a source": lambda found: found["fields"][0].pop("source"),
+    "attribute that is compared with none": set_field(0, "source", "compare"),
+    "search among strings": lambda found: _named(found, "s").update(source="rank"),
+    "comparisons with wide decimals": lambda found: _named(found, "d").update(source="direct"),
+    "search for a pair": lambda found: found["fields"][-1].update(source="rank"),
     "field that is a number": lambda found: found["fields"].append(3),
     "no schema": lambda found: found.pop("schema"),
     "schema that is a number": set_top("schema", 3),
@@ -158,10 +172,10 @@ def test_manifest_is_the_same_after_a_trip_through_json(tmp_path: Path) -> None:
 
 @pytest.mark.fuzz
 @AS_FOUND
-@given(case=cases(events=1))
-def test_any_manifest_is_the_same_after_a_trip_through_json(case: Case) -> None:
+@given(case=cases(events=1), encode=st.sampled_from(["host", "device"]))
+def test_any_manifest_is_the_same_after_a_trip_through_json(case: Case, encode: str) -> None:
     queries = queries_of(case)
-    manifest = manifest_of(plan_of(queries), queries, "")
+    manifest = manifest_of(plan_of(queries, encode=encode), queries, "")
     assert from_json(to_json(manifest), "text") == manifest
 
 
@@ -176,7 +190,7 @@ def test_damage_is_an_error_that_names_the_source(damage: Damage) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "[]", "null", '"x"', "3", "[" * 100_000, "NaN", '{"format": 1}', "1" * 5000],
+    ["", "{}", "[]", "null", '"x"', "3", "[" * 100_000, "NaN", '{"format": 2}', "1" * 5000],
     ids=["empty", "object", "list", "null", "text", "number", "deep", "NaN", "lone", "long number"],
 )
 def test_text_that_is_no_manifest_is_refused(text: str) -> None:
@@ -185,9 +199,9 @@ def test_text_that_is_no_manifest_is_refused(text: str) -> None:
 
 
 def test_other_format_says_to_build_again() -> None:
-    for other in (0, 2, "1", None):
+    for other in (0, 1, "2", None):
         text = json.dumps({**json.loads(TEXT), "format": other})
-        with pytest.raises(DataError, match=f"is of format {other}, this is format 1; build it"):
+        with pytest.raises(DataError, match=f"is of format {other}, this is format 2; build it"):
             from_json(text, "here.json")
 
 

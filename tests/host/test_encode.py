@@ -1,6 +1,8 @@
+# amaranth: UnusedElaboratable=no
 """Events as codes: keys like those of the types, and codes that the plan's logic decides right."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -14,13 +16,19 @@ from strategies import NAN, TYPES, Case, cases, pools, values_of
 
 from penstock import QuerySet, Schema
 from penstock.gen.arrow import to_values
+from penstock.gen.lower.front import front_of
 from penstock.gen.manifest import manifest_of
 from penstock.gen.passes import plan_of
+from penstock.gen.plan import CHUNK_BITS
 from penstock.gen.schema import arrow_type
 from penstock.gen.types import DATE, TIMESTAMP, Type, parse_type
+from penstock.gen.wire import sources_for
 from penstock.host.encode import Encoder
 from penstock.host.events import to_wide
 from penstock.host.keys import keys_of
+from penstock.rtl_lib.front import Front
+from penstock.rtl_lib.shape import ChainShape
+from penstock.rtl_lib.sources import Passed
 from penstock.sim import oracle
 
 AS_FOUND = settings(
@@ -99,6 +107,53 @@ def test_encoder_plan_and_lowering_agree_with_the_oracle(case: Case, data: st.Da
     for codes, row in zip(unpacked(words, plan.fields), case.events[start:], strict=True):
         assert codes == [code_of(field, row) for field in plan.fields], row
         assert answers.exact(codes, row, case.schema) == set(oracle.matches(queries, row)), row
+
+
+@pytest.mark.fuzz
+@AS_FOUND
+@given(case=cases(), data=st.data())
+def test_front_makes_of_values_the_codes_that_the_host_would(
+    case: Case, data: st.DataObject
+) -> None:
+    queries = queries_of(case)
+    plan = plan_of(queries)
+    fields = tuple(
+        replace(f, source=data.draw(st.sampled_from(sources_for(f)[::-1]), f.name))
+        for f in plan.fields
+    )
+    if not fields:
+        return
+    shape = ChainShape(tuple(f.width for f in fields), CHUNK_BITS, 1, 1, 1)
+    front = front_of(fields, shape)
+    event_bits = len(front.i.payload.as_value())
+    encoder = Encoder(manifest_of(replace(plan, fields=fields), queries, ""), event_bits)
+    table = arrow_events(case)
+    for row, event in zip(encoder.encode(to_wide(table, case.schema)), case.events, strict=True):
+        number = int.from_bytes(row.tobytes(), "little")
+        assert number >> event_bits - 1 == 0, "an event that looks like a configuration word"
+        passed, values = raw_parts(number, front)
+        pairs = zip(values, front.value_bits, strict=True)
+        assert all(value == 0 or value >> bits == 1 for value, bits in pairs), "absence is not 0"
+        assert front.compute(passed, values) == tuple(code_of(f, event) for f in fields), event
+
+
+def raw_parts(number: int, front: Front) -> tuple[list[int], list[int]]:
+    """The ready-made codes and the values of an event on the wire; nothing lies in between."""
+    passed = []
+    for source in front.sources:
+        if isinstance(source, Passed):
+            passed.append(number % 2**source.code_bits)
+            number >>= source.code_bits
+    value_widths = [bits + 1 for bits in front.value_bits]
+    gap = len(front.i.payload.as_value()) - 1 - sum(value_widths)
+    gap -= sum(s.code_bits for s in front.sources if isinstance(s, Passed))
+    assert number % 2**gap == 0
+    number >>= gap
+    values = []
+    for width in value_widths:
+        values.append(number % 2**width)
+        number >>= width
+    return passed, values
 
 
 def test_codes_lie_side_by_side_also_across_words() -> None:

@@ -74,7 +74,7 @@ def test_pairs_are_compared_exactly_as_late_as_documented(width, latency, stall)
 
 
 def test_relations_have_the_documented_numbers():
-    names = ["BELOW", "EQUAL", "ABOVE", "ONE_ABSENT", "BOTH_ABSENT"]
+    names = ["ONE_ABSENT", "BOTH_ABSENT", "BELOW", "EQUAL", "ABOVE"]
     assert [Relation(number).name for number in range(5)] == names
 
 

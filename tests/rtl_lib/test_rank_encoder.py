@@ -10,21 +10,30 @@ from penstock.rtl_lib.rank_encoder import RankEncoder
 
 
 def ranks(dut, items, *, stall=0.0):
-    """The ranks of the values among the items; a write is (position, threshold or None)."""
-    inputs = []
+    """The ranks of the values among the items; a write is (position, threshold or None).
+
+    Before a write, values leave.
+    """
+    inputs, places = [], []
     for item in items:
         if isinstance(item, int):
+            places.append(len(inputs) + dut.latency_cycles)
             # What a write would say has no meaning for a value, so it is anything.
-            inputs.append({"value": item, "writes": 0, "position": item % 2, "exists": item % 2})
+            inputs.append({"value": item, "levels": 0, "position": item % 2, "exists": item % 2})
         else:
             position, threshold = item
-            exists = threshold is not None
+            inputs += [{"value": 0, "levels": 0}] * dut.latency_cycles
             inputs.append(
-                {"value": threshold or 0, "writes": 1, "position": position, "exists": exists}
+                {
+                    "value": threshold or 0,
+                    "levels": dut.level_bit(position, dut.rank_bits),
+                    "position": position,
+                    "exists": threshold is not None,
+                }
             )
-    inputs += [{"value": 0, "writes": 0}] * dut.latency_cycles
-    got = run_enabled(dut, inputs, ["rank"], stall=stall)[dut.latency_cycles :]
-    return [rank for (rank,), item in zip(got, items, strict=True) if isinstance(item, int)]
+    inputs += [{"value": 0, "levels": 0}] * (dut.latency_cycles + 1)
+    got = run_enabled(dut, inputs, ["rank"], stall=stall)
+    return [got[place][0] for place in places]
 
 
 @pytest.mark.parametrize("rank_bits", [1, 2, 3])
@@ -62,7 +71,7 @@ def test_wide_values_and_a_deep_search_under_stalls(stall):
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 def test_a_threshold_is_seen_by_the_values_after_it_and_no_others(stall):
-    """Thresholds come and go at the end, so that they are always in order; values never pause."""
+    """Thresholds come and go at the end, so that they are always in order."""
     rng = random.Random(10)
     thresholds = [3, 9]
     items, want = [], []
