@@ -1,62 +1,56 @@
 """How many clock cycles does an event take, with no matches and with one non-empty chunk?
 
 8 attributes of 1,000 values, all present, 4 predicates each. Of the generated events, those with
-no non-empty chunk and those with exactly one are put into batches of their own and sent without
-a pause. A batch also takes the circuit's latency once, until its last event is answered; that is
-told apart. Cycles are counted by the simulated circuit, so the machine's speed does not matter.
+no match and those with exactly one, and so one non-empty chunk, are put into batches of their own
+and sent without a pause. A batch also takes the circuit's latency once, until its last event is
+answered; that is told apart. Cycles are counted by the simulated circuit, so the machine's speed
+does not matter.
 """
 
 import sys
 
-import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from bench_simulated import workload
 from timing import Figure, report
 
-from penstock.gen.build import build
-from penstock.host.encode import Encoder, Words
-from penstock.sim.simulated.circuit import SPREAD_EVENTS, Circuit
-from penstock.sim.simulated.lanes import LANES
+import penstock
 
 SIZES = (100, 1_000, 10_000)
-BATCH_EVENTS = SPREAD_EVENTS * LANES - 1
-"""As many as still go to a single copy of the circuit."""
+BATCH_EVENTS = 4_000
+"""Few enough for all to go to a single copy of the circuit."""
 
 
-def cycles(circuit: Circuit, events: Words) -> int:
+def cycles(matcher: penstock.Matcher, events: pa.Table) -> int:
     """How many cycles a batch takes, the latency of its last event included."""
-    before = circuit.counters()["cycles"]
-    circuit.match(events)
-    return circuit.counters()["cycles"] - before
+    before = matcher.counters["cycles"]
+    matcher.match(events)
+    return matcher.counters["cycles"] - before
 
 
 def measure(count: int) -> list[Figure]:
     queries, events = workload(count)
-    built = build(queries)
-    encoder = Encoder(built.manifest, built.event_bits)
-    circuit = Circuit(built, encoder.words, None, None)
-    words = encoder.encode(events.combine_chunks().to_batches()[0])
-    chunks = np.bincount(circuit.match(words)["event"], minlength=len(words))
-    latency = cycles(circuit, words[:1]) - 1
     figures = []
-    for wanted, what in enumerate(("no match", "one non-empty chunk")):
-        batch = np.ascontiguousarray(words[chunks == wanted][:BATCH_EVENTS])
-        taken = cycles(circuit, batch) - latency
-        figures.append(
-            Figure(
-                f"{count:,} subscriptions, events with {what}",
-                [taken / len(batch)],
-                unit="cycles/event",
-                target=1,
-                parameters={
-                    "subscriptions": count,
-                    "events": len(batch),
-                    "cycles": taken,
-                    "latency_cycles": latency,
-                    "tiles": len(built.plan.tiles),
-                },
+    with penstock.open(queries, engine="simulated") as matcher:
+        matches = pc.list_value_length(matcher.match(events)["matches"])
+        for wanted, what in enumerate(("no match", "one non-empty chunk")):
+            batch = events.filter(pc.equal(matches, wanted)).slice(0, BATCH_EVENTS)
+            latency = cycles(matcher, batch.slice(0, 1)) - 1
+            taken = cycles(matcher, batch) - latency
+            figures.append(
+                Figure(
+                    f"{count:,} subscriptions, events with {what}",
+                    [taken / len(batch)],
+                    unit="cycles/event",
+                    target=1,
+                    parameters={
+                        "subscriptions": count,
+                        "events": len(batch),
+                        "cycles": taken,
+                        "latency_cycles": latency,
+                    },
+                )
             )
-        )
-    circuit.close()
     return figures
 
 
