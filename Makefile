@@ -24,11 +24,7 @@ sim: setup ## compile the example, simulate it and check it against the referenc
 	@$(IN_VENV) penstock explain examples/trades/rules.sql
 	@$(IN_VENV) penstock build examples/trades/rules.sql -o build/trades --area
 	@$(IN_VENV) penstock match examples/trades/rules.sql examples/trades/events.csv --engine simulated
-	@$(IN_VENV) for engine in simulated reference; do \
-	  penstock match examples/trades/rules.sql examples/trades/events.csv --engine $$engine --json \
-	    > build/trades/$$engine.jsonl 2>/dev/null || exit 1; done; \
-	  cmp build/trades/simulated.jsonl build/trades/reference.jsonl && \
-	  echo "the circuit and the reference give the same answers"
+	@$(IN_VENV) python examples/trades/simulate.py
 
 test: setup ## run the tests, without the slow ones
 	@$(IN_VENV) HYPOTHESIS_PROFILE=ci pytest $(ARGS)
