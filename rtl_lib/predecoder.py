@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from itertools import groupby
 from operator import and_
 from typing import TypeAlias, TypeVar
 
@@ -21,6 +22,9 @@ Wire: TypeAlias = tuple[int, str, int]
 _Bit = TypeVar("_Bit", Value, Formula)
 """Bits of the circuit, or formulas over them."""
 
+LUT_INPUTS = 4
+STEP_BITS = LUT_INPUTS - 1
+"""Bits of a code that a LUT compares, together with a wire for all bits below them."""
 SHARED_USES = 3
 """From so many uses on, a bound is worth a wire of its own."""
 
@@ -145,22 +149,27 @@ class Predecoder(wiring.Component):
 def _reached(m: Module, bits: Value, bounds: Sequence[int]) -> Value:
     """A bit per bound, ``bits >= bound``, as gates: a comparison would become a carry chain.
 
-    With one bit more, the bounds up to there are reached with that bit alone as well, and those
-    beyond only together with it.
+    The lowest bits first, as many as a LUT takes, and then a step for every `STEP_BITS` above: a
+    bound is reached if they are beyond its own, or the same and what lies below is reached.
     """
+    starts = [0, *range(LUT_INPUTS, len(bits), STEP_BITS)]
     levels = [list(bounds)]
-    for index in range(len(bits) - 1, 0, -1):
-        levels.append(sorted({bound % 2**index for bound in levels[-1]} - {0}))
-    vector = Signal(0)
-    places: dict[int, int] = {}
-    for index, level in enumerate(reversed(levels)):
-        half, here = 2**index, bits[index]
-        below = picked(vector, [places[bound] for bound in level if bound < half])
-        beyond = picked(vector, [places[bound - half] for bound in level if bound > half])
-        at = here.replicate(int(half in level))
-        vector = Signal(len(level), name=f"reached_{index}")
-        m.d.comb += vector.eq(
-            Cat(below | here.replicate(len(below)), at, beyond & here.replicate(len(beyond)))
-        )
+    for start in reversed(starts[1:]):
+        levels.append(sorted({bound % 2**start for bound in levels[-1]} - {0}))
+    below, places = Signal(0), dict[int, int]()
+    for start, end, level in zip(starts, [*starts[1:], len(bits)], reversed(levels), strict=True):
+        here = bits[start:end]
+        made: list[Value] = []
+        for value, group in groupby(level, key=lambda bound: bound >> start):
+            rests = [bound % 2**start for bound in group]
+            if rests[0] == 0:
+                made.append(here >= value)
+                rests.pop(0)
+            reached = picked(below, [places[rest] for rest in rests])
+            is_beyond, is_same = here > value, here == value
+            count = len(rests)
+            made.append(is_beyond.replicate(count) | (is_same.replicate(count) & reached))
+        below = Signal(len(level), name=f"reached_{end}")
+        m.d.comb += below.eq(Cat(*made))
         places = {bound: place for place, bound in enumerate(level)}
-    return vector
+    return below

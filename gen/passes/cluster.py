@@ -8,7 +8,8 @@ from penstock.gen.normal import Pair, Test
 from penstock.gen.plan import CHUNK_BITS, Gate, Plan, PlanTile
 from penstock.gen.ranges import Range, Ranges
 
-TILE_SIZE = 512
+TILE_SIZE = 384
+"""The larger a tile, the more of its constants are shared; the smaller, the shorter its wires."""
 
 
 def cluster(plan: Plan, tile_size: int = TILE_SIZE) -> Plan:
@@ -29,14 +30,22 @@ def cluster(plan: Plan, tile_size: int = TILE_SIZE) -> Plan:
         key=lambda index: (signatures[plan.root(index)], plan.entries[index].id),
     )
     tiles, following = [], 0
-    for start in range(0, len(placed), tile_size):
-        members = tuple(placed[start : start + tile_size])
+    size = _even_size(len(placed), tile_size)
+    for start in range(0, len(placed), size):
+        members = tuple(placed[start : start + size])
         chunks = -(-len(members) // CHUNK_BITS)
         step = 1 << (chunks - 1).bit_length()  # the high bits of an address name the tile
         first = -(-following // step) * step
         tiles.append(PlanTile(members, first))
         following = first + chunks
     return replace(plan, tiles=tuple(tiles), chunk_count=following)
+
+
+def _even_size(count: int, most: int) -> int:
+    """How many go into each tile so that all are about as large, in whole chunks."""
+    tiles = max(1, -(-count // most))
+    chunks = -(-count // (tiles * CHUNK_BITS))
+    return min(most, max(1, chunks) * CHUNK_BITS)
 
 
 def _signatures(plan: Plan) -> list[tuple[Range, ...]]:

@@ -151,6 +151,25 @@ def test_tiles_start_at_multiples_of_their_size(
     assert all(-(-len(tile.entries) // CHUNK_BITS) <= chunk_count for tile in plan.tiles)
 
 
+@pytest.mark.parametrize(
+    ("count", "tile_size", "sizes"),
+    [
+        (384, 384, [384]),
+        (385, 384, [224, 161]),  # seven chunks and six, not twelve and one
+        (1000, 384, [352, 352, 296]),
+        (5, 2, [2, 2, 1]),  # tiles of less than a chunk, as tests have them
+    ],
+)
+def test_tiles_are_about_as_large_as_each_other(
+    count: int, tile_size: int, sizes: list[int]
+) -> None:
+    queries = QuerySet(Schema.of({"n": "INT"}))
+    for number in range(count):
+        queries.add(f"q{number}", f"n >= {number}")
+    plan = cluster(plan_of(queries), tile_size=tile_size)
+    assert [len(tile.entries) for tile in plan.tiles] == sizes
+
+
 def test_set_without_subscriptions_has_a_plan_without_tiles() -> None:
     plan = plan_of(QuerySet(Schema.of({"n": "INT"})))
     assert (plan.tiles, plan.fields, plan.chunk_count) == ((), (), 0)
@@ -178,7 +197,7 @@ def test_plan_shows_the_room_that_is_spare() -> None:
 
 @pytest.mark.parametrize(
     ("built_in", "capacity", "first_chunk", "base"),
-    [(0, 1, 0, 0), (1, 1, 1, 128), (1, 33, 2, 256), (5000, 40, 158, 256)],
+    [(0, 1, 0, 0), (1, 1, 1, 128), (1, 33, 2, 256), (5000, 40, 206, 256)],
 )
 def test_table_follows_the_tiles(built_in: int, capacity: int, first_chunk: int, base: int) -> None:
     queries = QuerySet(Schema.of({"n": "INT"}))
