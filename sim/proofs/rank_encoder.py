@@ -121,13 +121,12 @@ class RankEncoderProof(Proof):
             (looking, inside[f"looked_up_{level}"], Cat(before, reaches)),
             (decided, inside[f"decided_{level}"], inside[f"after_{level}"]),
         ):
-            rank = self._rank(stage.value)
             is_ranked = stage.is_defined & self._is_ordered()
             invariant(
                 m,
                 "a stage holds its value and the rank so far",
                 implies(stage.is_defined, value == stage.value),
-                implies(is_ranked, found[::-1] == rank[bit:]),
+                implies(is_ranked, found[::-1] == self._rank(stage.value)[bit:]),
             )
 
     def _covers(self, m: Module, is_ranked: Value, writes: Value) -> None:
