@@ -44,7 +44,7 @@ HARNESSES: dict[type, Callable[[Any], wiring.Component]] = {
     Collector: lambda broken: CollectorProof(broken(2, 4, sequence_bits=2)),
     Merge: lambda broken: MergeProof(broken(2, 4)),
     Serialiser: lambda broken: SerialiserProof(
-        broken(5, chunk_bits=2, chunk_count=7, first_chunk=4)
+        broken(9, chunk_bits=2, chunk_count=13, first_chunk=8)
     ),
 }
 
@@ -52,7 +52,7 @@ HARNESSES: dict[type, Callable[[Any], wiring.Component]] = {
 QUICK_BUGS = [
     (DirectRanges, "self.value <= high", "self.value < high"),
     (PairCompare, "low_left < low_right, low", "low_left <= low_right, low"),
-    (RankEncoder, "looked_up.value >= row.value", "looked_up.value > row.value"),
+    (RankEncoder, "Cat(row.value, row.exists))[", "Cat(row.value, row.exists) - 1)["),
     (SkidBuffer, "moves | (is_spare_empty & ~self.i.valid)", "moves | is_spare_empty"),
     (Collector, "self.i.ready.eq(self.o.ready | ~self.i.p.some)", "self.i.ready.eq(1)"),
     (Merge, "joined.p.last.eq(before.p.last & ~own.p.some)", "joined.p.last.eq(before.p.last)"),
@@ -65,8 +65,12 @@ SLOW_BUGS = [
     (PairCompare, "is_below, is_equal = left < right", "is_below, is_equal = left <= right"),
     (PairCompare, "~self.left_present, ~self.right_present", "~self.left_present, 0"),
     (PairCompare, "delayed(m, absent, 1, self.enable)", "delayed(m, absent, 1, 1)"),
-    (RankEncoder, "reaches = row.exists & ", "reaches = "),
-    (RankEncoder, "with m.If(~looked_up.writes)", "with m.If(~here.writes)"),
+    (RankEncoder, "Cat(row.value, row.exists))[", "Cat(row.value, Const(1)))["),
+    (RankEncoder, "with m.If(self.enable)", "with m.If(1)"),
+    (RankEncoder, "Cat(before, ~is_below)", "Cat(~is_below, before)"),
+    (RankEncoder, "self.position[self.rank_bits - level :]", "self.position[:level]"),
+    (RankEncoder, "self.levels[level]", "self.levels.any()"),
+    (RankEncoder, "rank_bits - lowest.bit_length()", "lowest.bit_length() - 1"),
     (SkidBuffer, "item.eq(spare)", "item.eq(self.i.payload)"),
     (SkidBuffer, "moves.eq(self.o.ready | ~self.o.valid)", "moves.eq(1)"),
     (SkidBuffer, "moves.eq(self.o.ready | ~self.o.valid)", "moves.eq(self.o.ready)"),
@@ -81,6 +85,12 @@ SLOW_BUGS = [
     (Serialiser, "self.first_chunk | _index", "_index"),
     (Serialiser, "register.eq(0)", "register.eq(register)"),
     (Serialiser, "~is_busy | (takes_next", "(takes_next"),
+    (Serialiser, "combinations(flags, 2)", "zip(flags, flags[1:])"),
+    (Serialiser, "return within | _several(Cat(*(group.any() for group in groups)))",
+     "return within"),
+    (Serialiser, "rest.eq(next_some & ~_lowest(next_some))", "rest.eq(next_some)"),
+    (Serialiser, "with m.Elif(takes)", "with m.Else()"),
+    (Serialiser, "m.d.sync += [chosen.eq(_lowest(rest))", "m.d.sync += [chosen.eq(rest)"),
 ]  # fmt: skip
 
 
