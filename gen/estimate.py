@@ -18,11 +18,11 @@ LUT4s and within 15 % for their flip-flops.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.gen.normal import Pair, Test
-from penstock.gen.plan import Gate, Plan
+from penstock.gen.plan import Gate, Plan, Source
 from penstock.gen.ranges import Range, Ranges
 
 LUT_COSTS = (1.1, 1.25, 0.73, 0.45, 214)
@@ -35,12 +35,14 @@ class Estimate:
 
     luts: int
     flip_flops: int
+    left_out: tuple[str, ...] = ()
+    """What it does not count."""
 
 
 def estimate_of(plan: Plan) -> Estimate:
     """The size of a plan's circuit; without tiles there is none."""
     if not plan.tiles:
-        return Estimate(0, 0)
+        return Estimate(0, 0, tuple(_left_out(plan)))
     ranges = _RangesOnce(plan)
     event_bits = sum(field.width for field in plan.fields)
     match_bits = bounds = uses = 0
@@ -50,7 +52,16 @@ def estimate_of(plan: Plan) -> Estimate:
         bounds += len(used)
         uses += used.total()
     counts = (event_bits * len(plan.tiles), match_bits, bounds, uses, 1)
-    return Estimate(_total(LUT_COSTS, counts), _total(FLIP_FLOP_COSTS, counts))
+    return Estimate(
+        _total(LUT_COSTS, counts), _total(FLIP_FLOP_COSTS, counts), tuple(_left_out(plan))
+    )
+
+
+def _left_out(plan: Plan) -> Iterator[str]:
+    if any(field.source is not Source.HOST for field in plan.fields):
+        yield "the front"
+    if plan.table:
+        yield "the table"
 
 
 def _total(costs: Sequence[float], counts: Sequence[int]) -> int:

@@ -41,6 +41,8 @@ def estimate_line(estimate: Estimate, part: Part) -> str:
     """``estimate: 1,010 LUT4, 1.2 % of LFE5U-85F, and 1,590 flip-flops, 1.9 %``."""
     luts, flip_flops = estimate.luts / part.luts, estimate.flip_flops / part.flip_flops
     doubt = "; likely too large" if max(luts, flip_flops) > 1 else ""
+    if estimate.left_out:
+        doubt = f", without {' and '.join(estimate.left_out)}{doubt}"
     return (
         f"estimate: {estimate.luts:,} LUT4, {luts:.1%} of {part.name}, "
         f"and {estimate.flip_flops:,} flip-flops, {flip_flops:.1%}{doubt}"

@@ -23,7 +23,6 @@ from penstock.gen.passes import plan_of
 from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
 from penstock.gen.plan import CodeField, Source
-from penstock.host import matcher as matcher_module
 from penstock.sim.workload import WorkloadSpec, generate_events, generate_expressions, schema_for
 
 pytestmark = pytest.mark.xdist_group("device_encoding")  # one worker makes the matchers
@@ -170,7 +169,7 @@ def test_generated_workload_in_several_tiles_answers_as_the_reference(
 ) -> None:
     plan = plan_of(workload.queries, encode="device")
     assert {f.source for f in plan.fields if isinstance(f, CodeField)} == {Source.RANK}
-    monkeypatch.setattr(matcher_module, "BATCH_EVENTS", 150)
+    monkeypatch.setattr(workload._device, "batch_events", 150)
     found = check(workload, generate_events(SPEC))
     assert sum(map(len, found)) > 1000
 
