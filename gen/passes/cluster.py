@@ -8,7 +8,7 @@ from penstock.gen.normal import Pair, Test
 from penstock.gen.plan import CHUNK_BITS, Gate, Plan, PlanTile
 from penstock.gen.ranges import Range, Ranges
 
-TILE_SIZE = 384
+TILE_SIZE = 256
 """The larger a tile, the more of its constants are shared; the smaller, the shorter its wires."""
 
 
