@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from itertools import groupby
 from operator import and_
 from typing import TypeAlias, TypeVar
 
@@ -156,20 +155,22 @@ def _reached(m: Module, bits: Value, bounds: Sequence[int]) -> Value:
     levels = [list(bounds)]
     for start in reversed(starts[1:]):
         levels.append(sorted({bound % 2**start for bound in levels[-1]} - {0}))
-    below, places = Signal(0), dict[int, int]()
-    for start, end, level in zip(starts, [*starts[1:], len(bits)], reversed(levels), strict=True):
-        here = bits[start:end]
-        made: list[Value] = []
-        for value, group in groupby(level, key=lambda bound: bound >> start):
-            rests = [bound % 2**start for bound in group]
-            if rests[0] == 0:
-                made.append(here >= value)
-                rests.pop(0)
-            reached = picked(below, [places[rest] for rest in rests])
-            is_beyond, is_same = here > value, here == value
-            count = len(rests)
-            made.append(is_beyond.replicate(count) | (is_same.replicate(count) & reached))
-        below = Signal(len(level), name=f"reached_{end}")
-        m.d.comb += below.eq(Cat(*made))
-        places = {bound: place for place, bound in enumerate(level)}
-    return below
+    # The last bit is for bounds that end in zeros, of which the rest is reached always.
+    lowest = levels.pop()
+    below = Signal(len(lowest) + 1, name="reached_0")
+    m.d.comb += below.eq(Cat(*(bits[:LUT_INPUTS] >= bound for bound in lowest), 1))
+    for start, level in zip(starts[1:], reversed(levels), strict=True):
+        places = {0: len(lowest), **{bound: place for place, bound in enumerate(lowest)}}
+        here = bits[start : start + STEP_BITS]
+        numbers = {value: n for n, value in enumerate(dict.fromkeys(b >> start for b in level))}
+        beyond = Signal(len(numbers), name=f"beyond_{start}")
+        same = Signal(len(numbers), name=f"same_{start}")
+        own = [numbers[bound >> start] for bound in level]
+        rests = picked(below, [places[bound % 2**start] for bound in level])
+        lowest, below = level, Signal(len(level) + 1, name=f"reached_{start}")
+        m.d.comb += [
+            beyond.eq(Cat(*(here > value for value in numbers))),
+            same.eq(Cat(*(here == value for value in numbers))),
+            below.eq(Cat(picked(beyond, own) | (picked(same, own) & rests), 1)),
+        ]
+    return below[:-1]
