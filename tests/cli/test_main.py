@@ -137,7 +137,13 @@ def test_reader_that_never_reads_is_no_error(rules):
 def test_interrupt_stops_with_one_line(tmp_path):
     fifo = tmp_path / "q.sql"
     os.mkfifo(fifo)
-    command = subprocess.Popen([*COMMAND, "check", fifo], stderr=subprocess.PIPE, text=True)
+    command = subprocess.Popen(
+        [*COMMAND, "check", fifo],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where the tests run in the background, children would ignore it as they do.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     with fifo.open("w"):  # opens once the command reads, which it then does for ever
         command.send_signal(signal.SIGINT)
         _, err = command.communicate(timeout=60)
