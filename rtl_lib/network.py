@@ -22,7 +22,7 @@ class Network(wiring.Component):
     comparison costs no more than its share of the gate's inputs, three, however late it is used.
     A stage has two LUT levels where gates have at most two comparisons or four other inputs.
 
-    Latency: ``1 + stages`` cycles in which ``enable`` is high. Throughput: 1 set of codes per
+    Latency: ``1 + logic.stages`` cycles in which ``enable`` is high. Throughput: 1 set of codes per
     cycle with ``enable`` high.
 
     Parameters
@@ -31,8 +31,6 @@ class Network(wiring.Component):
         Bits of each code.
     logic : Logic
         What to compute.
-    stages : int, optional
-        Pipeline stages after predecoding; more than needed delays the outputs.
 
     Members
     -------
@@ -46,11 +44,9 @@ class Network(wiring.Component):
         One bit per output, from registers; a comparison as an output is made behind them.
     """
 
-    def __init__(self, widths: Iterable[int], logic: Logic, *, stages: int | None = None) -> None:
+    def __init__(self, widths: Iterable[int], logic: Logic) -> None:
         self.widths = tuple(widths)
         self.logic = logic
-        self.stages = logic.stages if stages is None else stages
-        logic.require_stages(self.stages)
         if not logic.outputs:
             raise ValueError("a network needs at least one output")
         super().__init__(
@@ -67,7 +63,7 @@ class Network(wiring.Component):
         ranges = [node for node in self.logic.used() if isinstance(node, InRange)]
         m.submodules.predecoder = predecoder = Predecoder(self.widths, ranges)
         m.d.comb += [predecoder.codes.eq(self.codes), predecoder.enable.eq(self.enable)]
-        uses = _Uses(self.logic, self.stages, predecoder)
+        uses = _Uses(self.logic, predecoder)
         here = _Vector(
             Signal(len(predecoder.wires) + len(self.enabled), name="stage_0"),
             {
@@ -80,7 +76,7 @@ class Network(wiring.Component):
             },
         )
         m.d.comb += here.signal.eq(Cat(predecoder.wires, self.enabled))
-        for stage in range(1, self.stages + 1):
+        for stage in uses.gates:
             here = self._stage(m, stage, uses, here)
         outputs = here.over([uses.literal(literal) for literal in self.logic.outputs])
         made, positions = _made(outputs, here)
@@ -137,14 +133,14 @@ def _wire(index: int) -> int:
 class _Uses:
     """Which stage uses what last. A gate of level n is made on the way into stage n."""
 
-    def __init__(self, logic: Logic, stages: int, predecoder: Predecoder) -> None:
+    def __init__(self, logic: Logic, predecoder: Predecoder) -> None:
         self._logic = logic
         self._predecoder = predecoder
         self.last = dict.fromkeys(map(_wire, range(len(predecoder.wires))), 0)
         self.last |= dict.fromkeys(range(len(logic.nodes)), 0)
-        self.gates: dict[int, list[int]] = {stage: [] for stage in range(1, stages + 1)}
+        self.gates: dict[int, list[int]] = {stage: [] for stage in range(1, logic.stages + 1)}
         for literal in logic.outputs:
-            self._use(self.literal(literal), stages)
+            self._use(self.literal(literal), logic.stages)
         levels = logic.levels()
         for index in range(len(logic.nodes) - 1, -1, -1):  # users come after what they use
             if isinstance(logic.nodes[index], Gate) and self.last[index]:

@@ -69,10 +69,10 @@ class TableTile(wiring.Component):
             raise ValueError(f"fields must be different ones, at least one, not {self.fields}")
         if not all(0 <= field < len(shape.widths) for field in self.fields):
             raise ValueError(f"an event has {len(shape.widths)} fields, not all of {self.fields}")
-        needed_stages = stages_for(len(self.fields))
-        if shape.stages < needed_stages:
+        self.stages = stages_for(len(self.fields))
+        if shape.stages < self.stages:
             raise ValueError(
-                f"{len(self.fields)} fields need {needed_stages} stages, not {shape.stages}"
+                f"{len(self.fields)} fields need {self.stages} stages, not {shape.stages}"
             )
         self.chunk_index_bits = (chunks_for(capacity, shape.chunk_bits) - 1).bit_length()
         self.code_bits = max(shape.widths[field] for field in self.fields)
@@ -112,7 +112,7 @@ class TableTile(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.frame = frame = TileFrame(self.place)
+        m.submodules.frame = frame = TileFrame(self.place, self.stages)
         connect(m, flipped(self), frame.link)
         codes = delayed(m, frame.codes, 1, frame.advance)
         chunk = frame.offset[: self.chunk_index_bits]
@@ -146,8 +146,8 @@ class TableTile(wiring.Component):
         return rows.row
 
     def _all(self, m: Module, vectors: Sequence[Value], enable: Value) -> Value:
-        """The AND of all vectors, through as many stages as are left."""
-        for _ in range(self.place.shape.stages - 1):
+        """The AND of all vectors, a stage for each level of gates."""
+        for _ in range(self.stages - 1):
             groups = [vectors[n : n + GATE_INPUTS] for n in range(0, len(vectors), GATE_INPUTS)]
             vectors = [delayed(m, reduce(and_, group), 1, enable) for group in groups]
         (hits,) = vectors

@@ -57,9 +57,8 @@ class Tile(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.frame = frame = TileFrame(self.place)
-        shape = self.place.shape
-        m.submodules.network = network = Network(shape.widths, self.logic, stages=shape.stages)
+        m.submodules.frame = frame = TileFrame(self.place, self.logic.stages)
+        m.submodules.network = network = Network(self.place.shape.widths, self.logic)
         connect(m, flipped(self), frame.link)
         m.d.comb += [
             network.codes.eq(frame.codes),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth import Cat, Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from penstock.rtl_lib.delay import delayed
@@ -16,8 +16,9 @@ from penstock.rtl_lib.skid_buffer import SkidBuffer
 class TileFrame(wiring.Component):
     """Pass events on, show each to the stages of a tile, and send what the stages find.
 
-    The stages inside move on in the cycles in which ``advance`` is high, and take ``1 +
-    shape.stages`` such cycles from ``codes`` to ``hits``.
+    The stages inside move on in the cycles in which ``advance`` is high, and take ``1 + stages``
+    such cycles from ``codes`` to ``hits``. Events wait before them where other tiles have more
+    stages: codes are narrower than hits.
 
     Latency: 1 cycle from ``link.i`` to ``link.o`` and from ``link.before`` to ``link.results``;
     the results of an event leave ``7 + shape.stages`` cycles after it came. Throughput: 1 event
@@ -27,6 +28,8 @@ class TileFrame(wiring.Component):
     ----------
     place : Place
         What all tiles of the chain agree on, and which chunks and addresses are this tile's.
+    stages : int
+        Stages inside, at most ``shape.stages``.
 
     Members
     -------
@@ -41,12 +44,14 @@ class TileFrame(wiring.Component):
         Whether a configuration word for this tile has entered the first stage, and its address
         and content. It counts only while ``advance`` is high.
     hits : In(hit_count)
-        What came of the codes ``1 + shape.stages`` stages ago.
+        What came of the codes ``1 + stages`` stages ago.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, stages: int) -> None:
         self.place = place
         shape = place.shape
+        self.wait_cycles = shape.stages - stages
+        assert self.wait_cycles >= 0, f"{stages} stages in a chain of {shape.stages}"
         super().__init__(
             {
                 "link": Out(shape.tile),
@@ -83,21 +88,28 @@ class TileFrame(wiring.Component):
             link.o.valid.eq(here.valid & advance),
             here.ready.eq(link.o.ready & advance),
             self.advance.eq(advance),
-            self.codes.eq(here.p.word.codes),
             serialiser.hits.eq(self.hits),
             serialiser.valid.eq(
                 delayed(m, is_taken & ~here.p.is_config, 1 + shape.stages, advance)
             ),
         ]
-        config, offset_bits = here.p.word.config, place.offset_bits
-        is_mine = config.address[offset_bits:] == place.base >> offset_bits
-        writes = is_taken & here.p.is_config & is_mine
-        m.d.comb += [
-            self.writes.eq(delayed(m, writes, 1, advance)),
-            self.offset.eq(delayed(m, config.address[:offset_bits], 1, advance)),
-            self.bits.eq(delayed(m, config.bits, 1, advance)),
-        ]
+        is_word = delayed(m, is_taken & here.p.is_config, self.wait_cycles, advance)
+        word = here.p.word.as_value()
+        self._show(m, is_word, delayed(m, word, self.wait_cycles, advance, is_data=True))
         return m
+
+    def _show(self, m: Module, is_word: Value, waited: Value) -> None:
+        """Show the codes and, a stage later, what is written."""
+        word = data.View(self.place.shape.event_layout["word"].shape, waited)
+        offset_bits, advance = self.place.offset_bits, self.advance
+        address = word.config.address
+        is_mine = address[offset_bits:] == self.place.base >> offset_bits
+        m.d.comb += [
+            self.codes.eq(word.codes),
+            self.writes.eq(delayed(m, is_word & is_mine, 1, advance)),
+            self.offset.eq(delayed(m, address[:offset_bits], 1, advance, is_data=True)),
+            self.bits.eq(delayed(m, word.config.bits, 1, advance, is_data=True)),
+        ]
 
     def valid_bits(self, m: Module, chunk: Value, *, are_written: Value, init: int) -> Value:
         """A register bit per hit, all ``init`` after reset; ``bits`` replaces those of a chunk.

@@ -12,8 +12,10 @@ from penstock.rtl_lib.logic import Enabled, InRange, Logic, Node
 from penstock.rtl_lib.logic import Gate as PipelinedGate
 from penstock.rtl_lib.predecoder import SHARED_USES, bounds_of, parts_of
 
-GATE_WIRES = 7
-"""Wires that two LUTs of four inputs take, one after the other."""
+WIDEST_GATE = 13
+"""Wires that four LUTs of four inputs take."""
+LUT_STEP = 3
+"""Wires that one more LUT makes room for."""
 LONGEST_CHAIN = 3
 """Beyond so many gates one after the other, a tree is worth its extra inputs."""
 
@@ -40,6 +42,7 @@ class _Builder:
         self.nodes: dict[Node, int] = {}
         self.levels: list[int] = []
         self.wires: list[int] = []
+        self.enables: set[int] = set()
         self.made: dict[int, int] = {}
         self.users = _users(plan, roots)
         self.ranges = {
@@ -58,6 +61,7 @@ class _Builder:
     def output(self, position: int, root: int) -> int:
         """The literal of an entry's match bit."""
         enabled = self._add(Enabled(position), level=0, wires=1)
+        self.enables.add(enabled >> 1)
         return self._join([enabled, *self._items(root, is_or=False)], is_or=False)
 
     def _items(self, index: int, *, is_or: bool) -> list[int]:
@@ -90,22 +94,39 @@ class _Builder:
 
     def _join(self, literals: Iterable[int], *, is_or: bool) -> int:
         """One literal for the AND or OR of many: a chain of gates, or a tree of them if long."""
-        items = sorted(
-            dict.fromkeys(literals),
-            key=lambda item: (self.levels[item >> 1], -self.wires[item >> 1], item),
-        )
-        total = sum(self.wires[item >> 1] for item in items)
-        is_chain = total <= LONGEST_CHAIN * (GATE_WIRES - 1)
+        items = sorted(dict.fromkeys(literals), key=self._order)
+        inputs = sum(self.wires[item >> 1] for item in items) - 1  # the chain is one to each gate
+        gate_count = max(1, -(-inputs // (WIDEST_GATE - 1)))
+        width = 1 + LUT_STEP * -(-inputs // (LUT_STEP * gate_count))
+        is_chain = gate_count <= LONGEST_CHAIN
         while len(items) > 1:
-            gate: list[int] = []
-            room = GATE_WIRES
-            while items and (len(gate) < 2 or self.wires[items[0] >> 1] <= room):
-                room -= self.wires[items[0] >> 1]
-                gate.append(items.pop(0))
+            gate = self._filled(items, width)
+            items = [item for item in items if item not in gate]
             level = 1 + max(self.levels[item >> 1] for item in gate)
-            joined = self._add(PipelinedGate(tuple(gate), is_or), level=level, wires=1)
+            joined = self._add(PipelinedGate(gate, is_or), level=level, wires=1)
             items.insert(0 if is_chain else len(items), joined)
         return items[0]
+
+    def _order(self, item: int) -> tuple[int, bool, int, int]:
+        """Early ones first; enable bits before all, or each would wait in a register of its own."""
+        is_enable = item >> 1 in self.enables
+        return self.levels[item >> 1], not is_enable, -self.wires[item >> 1], item
+
+    def _filled(self, items: Sequence[int], width: int) -> tuple[int, ...]:
+        """The first items, as many as a gate has room for, at least two."""
+        gate: list[int] = []
+        room = width
+        lowest = self.levels[items[0] >> 1]
+        is_full = False
+        for item in items:
+            if is_full and self.levels[item >> 1] > lowest:
+                break  # later ones would delay the gate, and those before them
+            if len(gate) < 2 or self.wires[item >> 1] <= room:
+                gate.append(item)
+                room -= self.wires[item >> 1]
+            else:
+                is_full = True  # but a narrower one may fit
+        return tuple(gate)
 
     def _leaf(self, part: Range) -> int:
         return self._add(self._in_range(part), level=0, wires=self._cost([part]))

@@ -12,14 +12,14 @@ from penstock.rtl_lib.network import Network
 from penstock.rtl_lib.shape import ChainShape
 
 
-def check(widths, logic, *, stages=None, stall=0.0, count=60, seed=1):
+def check(widths, logic, *, stall=0.0, count=60, seed=1):
     """Random codes and enable bits: the outputs are right, and exactly as late as documented."""
     rng = random.Random(seed)
-    dut = Network(widths, logic, stages=stages)
+    dut = Network(widths, logic)
     shape = ChainShape(tuple(widths), 1, 1, 1, 1)
     sets = [random_codes(rng, widths) for _ in range(count)]
     flags = [[rng.random() < 0.8 for _ in logic.outputs] for _ in range(count)]
-    latency = 1 + dut.stages
+    latency = 1 + logic.stages
     inputs = [
         {
             "codes": shape.pack(sets[min(cycle, count - 1)]),
@@ -62,12 +62,6 @@ def test_gates_with_a_shared_input_and_with_the_same_input_twice():
     check([3], Logic(nodes, (6, 8, 4)))
 
 
-@pytest.mark.parametrize("extra", [0, 1, 4])
-def test_more_stages_than_needed_only_delay(extra):
-    logic = random_logic(random.Random(3), [3, 6], 5)
-    check([3, 6], logic, stages=logic.stages + extra, stall=0.2)
-
-
 @pytest.mark.parametrize("stall", [0.0, 0.4, 0.8])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_logic_is_what_it_computes(seed, stall):
@@ -75,12 +69,6 @@ def test_random_logic_is_what_it_computes(seed, stall):
     widths = [rng.choice([1, 2, 4, 5, 7]) for _ in range(rng.randrange(1, 5))]
     logic = random_logic(rng, widths, rng.randrange(1, 12), node_count=30)
     check(widths, logic, stall=stall, seed=seed)
-
-
-def test_too_few_stages_are_refused():
-    logic = Logic((InRange(0, 1), Gate((0,)), Gate((2,))), (4,))
-    with pytest.raises(ValueError, match="the logic needs 2 stages, not 1"):
-        Network([2], logic, stages=1)
 
 
 def test_a_network_without_outputs_is_refused():

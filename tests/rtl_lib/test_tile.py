@@ -22,12 +22,16 @@ from penstock.rtl_lib.tile import Tile
 
 
 @pytest.mark.parametrize("stalls", STALLS)
-@pytest.mark.parametrize(("chunk_bits", "outputs"), [(1, 1), (4, 4), (4, 9), (3, 5)])
-def test_valid_bits_change_exactly_between_the_events_around_them(chunk_bits, outputs, stalls):
+@pytest.mark.parametrize(
+    ("chunk_bits", "outputs", "wait"), [(1, 1, 0), (4, 4, 2), (4, 9, 0), (3, 5, 1)]
+)
+def test_valid_bits_change_exactly_between_the_events_around_them(
+    chunk_bits, outputs, wait, stalls
+):
     rng = random.Random(outputs)
     widths = (1, 4, 5)
     logic = random_logic(rng, widths, outputs)
-    shape = ChainShape(widths, chunk_bits, 8, 5, logic.stages)
+    shape = ChainShape(widths, chunk_bits, 8, 5, logic.stages + wait)
     tile = Tile(shape, logic, first_chunk=4)
     enabled = [True] * outputs
     items, before, own = [], [], []
