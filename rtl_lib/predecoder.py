@@ -35,8 +35,11 @@ def bounds_of(range_: InRange) -> list[int]:
 
 
 def low_bits(width: int) -> int:
-    """How many bits of a code make its low half; a short code is not halved."""
-    return width // 2 if width > 4 else 0
+    """How many bits of a code make its low half; a short code is not halved.
+
+    Of an odd number the low half has more: a bound takes one wire of it, but two of the high one.
+    """
+    return (width + 1) // 2 if width > 4 else 0
 
 
 def parts_of(field: int, width: int, bound: int) -> list[Wire]:
@@ -45,8 +48,8 @@ def parts_of(field: int, width: int, bound: int) -> list[Wire]:
     above, rest = bound >> low, bound & (2**low - 1)
     if rest == 0:
         return [(field, "high", above)]
-    wires = [(field, "high", above + 1), (field, "high", above), (field, "low", rest)]
-    return [wire for wire in wires if 0 < wire[2] < 2 ** (width - low)]
+    highs = [(field, "high", part) for part in (above + 1, above) if 0 < part < 2 ** (width - low)]
+    return [*highs, (field, "low", rest)]
 
 
 class Predecoder(wiring.Component):
