@@ -67,8 +67,8 @@ def test_command_has_the_part_the_seed_and_the_router(
     assert (tmp_path / "words").read_text().split() == [
         *("--25k", "--package", "CABGA381", "--speed", "6"),
         *("--json", "netlist.json", "--top", "top", "--report", "report.json"),
-        *("--router", "router2", "--seed", "7", "--freq", "99.5"),
-        *("--out-of-context", "--timing-allow-fail"),
+        *("--placer", "static", "--router", "router2", "--seed", "7"),
+        *("--freq", "99.5", "--out-of-context", "--timing-allow-fail"),
     ]
     assert (tmp_path / "netlist").read_text() == NETLIST.text
 
