@@ -26,8 +26,8 @@ from penstock.gen.queryset import Progress
 from penstock.gen.synthesis import Netlist
 
 PLACER = "static"
-"""A bare core has no pins that hold any of it in place: `heap`, which nextpnr would choose, begins with
-all cells on one spot, and did not end with 5,000 subscriptions. This one pushes them apart."""
+"""A bare core has no pins that hold any of it in place: `heap`, which nextpnr would choose, begins
+with all cells on one spot, and did not end with 5,000 subscriptions. This one pushes them apart."""
 ROUTER = "router1"  # the circuits of thousands of subscriptions came out faster than by router2
 TARGET_MHZ = 150  # the same clocks came of 100: nextpnr goes on beyond its target
 USED_CELLS = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "flip-flops", "DP16KD": "block RAMs"}

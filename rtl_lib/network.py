@@ -20,7 +20,8 @@ class Network(wiring.Component):
     Each stage has one wide register, with a bit behind every gate. What a gate takes straight
     from a comparison is made in the same stage, from predecoded wires that wait for it: so a
     comparison costs no more than its share of the gate's inputs, three, however late it is used.
-    A stage has two LUT levels where gates have at most two comparisons or four other inputs.
+    How many LUT levels a stage has depends on the gates alone: one of ``n`` wires takes ``(n - 1) /
+    3`` LUTs of four inputs, as a chain or in fewer levels.
 
     Latency: ``1 + logic.stages`` cycles in which ``enable`` is high. Throughput: 1 set of codes per
     cycle with ``enable`` high.

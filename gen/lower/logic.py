@@ -1,4 +1,4 @@
-"""A tile's subscriptions as gates of a pipeline: each stage one gate, each gate two LUT levels."""
+"""A tile's subscriptions as gates of a pipeline: each stage one gate, each gate a few LUTs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.rtl_lib.logic import Gate as PipelinedGate
 from penstock.rtl_lib.predecoder import SHARED_USES, bounds_of, parts_of
 
 WIDEST_GATE = 13
-"""Wires that four LUTs of four inputs take."""
+"""Wires that four LUTs of four inputs take. Wider gates spare registers, and slow the clock."""
 LUT_STEP = 3
 """Wires that one more LUT makes room for."""
 LONGEST_CHAIN = 3
