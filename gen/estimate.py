@@ -1,18 +1,18 @@
 """How large the circuit of a plan will be, told from the plan alone.
 
-Four things are counted over all tiles: the bits of the events that they take, the match bits,
-the bounds that they compare codes with, and how often those are used. Of each kind one costs
+Tiles are counted and, over all of them, the bits of the events that they take, the match bits, the
+bounds that they compare codes with, and how often those are used. Of each kind one costs
 
                     LUT4   flip-flops
-    bit of events    1.1      4.2        two places per tile, and what passes events on
-    match bit        1.25     5.3        its valid bit, its last gate, its place in a chunk
-    bound            0.73     0.36       predecoded once per tile
-    use of a bound   0.45     0.54       its share of a gate's inputs
-    (at all)       214      266          the collector, its counters
+    bit of events    1.1      4.4        two places per tile, and what passes events on
+    match bit        1.5      4.4        its valid bit, its last gate, its place in a chunk
+    bound            0.92     0.81       predecoded once per tile
+    use of a bound   0.27     0.16       its share of a gate's inputs
+    tile           221      283          what cuts match bits into chunks and joins results
 
-which is a least-squares fit to what Yosys counted for 16 sets of 5 to 1,200 subscriptions, in tiles
-of up to 512. Tiles have become smaller since: of seven sets of 100 to 5,000 subscriptions it is now
-within 10 % for LUT4s and within 13 % for flip-flops, mostly too low.
+which is a least-squares fit to what Yosys counted for 15 sets of 1 to 5,000 subscriptions: within 6 %
+for LUT4s and 10 % for flip-flops, but for 5,000 subscriptions that share no constant, where it is
+15 % and 13 % too low.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from penstock.gen.normal import Pair, Test
 from penstock.gen.plan import Gate, Plan, Source
 from penstock.gen.ranges import Range, Ranges
 
-LUT_COSTS = (1.1, 1.25, 0.73, 0.45, 214)
-FLIP_FLOP_COSTS = (4.2, 5.3, 0.36, 0.54, 266)
+LUT_COSTS = (1.06, 1.52, 0.92, 0.27, 221)
+FLIP_FLOP_COSTS = (4.36, 4.42, 0.81, 0.16, 283)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def estimate_of(plan: Plan) -> Estimate:
         match_bits += len(tile.entries)
         bounds += len(used)
         uses += used.total()
-    counts = (event_bits * len(plan.tiles), match_bits, bounds, uses, 1)
+    counts = (event_bits * len(plan.tiles), match_bits, bounds, uses, len(plan.tiles))
     return Estimate(
         _total(LUT_COSTS, counts), _total(FLIP_FLOP_COSTS, counts), tuple(_left_out(plan))
     )

@@ -59,7 +59,7 @@ def test_json_is_one_object(run, rules, tmp_path):
         "spare": 0,
         "digest": manifest.digest,
         "part": "LFE5U-85F",
-        "estimate": {"LUT4": 227, "TRELLIS_FF": 302},
+        "estimate": {"LUT4": 235, "TRELLIS_FF": 318},
         "area": {},
         "route": None,
     }
@@ -99,10 +99,10 @@ def tiny_part(monkeypatch):
 
 def test_estimate_is_told_and_doubts_what_may_be_too_large(run, rules, tmp_path, tiny_part):
     argv = ("build", rules, "-o", tmp_path / "out")
-    line = "estimate: 227 LUT4, 0.3% of LFE5U-85F, and 302 flip-flops, 0.4%"
+    line = "estimate: 235 LUT4, 0.3% of LFE5U-85F, and 318 flip-flops, 0.4%"
     assert run(*argv)[1].splitlines()[1] == line
     code, out, err = run(*argv, "--part", tiny_part)
-    line = "estimate: 227 LUT4, 113.5% of TINY, and 302 flip-flops, 151.0%; likely too large"
+    line = "estimate: 235 LUT4, 117.5% of TINY, and 318 flip-flops, 159.0%; likely too large"
     assert (code, out.splitlines()[1], err) == (0, line, "")
 
 
@@ -114,7 +114,7 @@ def test_circuit_far_too_large_for_the_part_is_refused_before_it_is_made(
     code, out, err = run("build", rules, "-o", tmp_path / "out", "--part", "NONE")
     assert (code, out) == (1, "")
     assert err == (
-        "penstock: the circuit needs about 227 LUT4; NONE has 113\n"
+        "penstock: the circuit needs about 235 LUT4; NONE has 113\n"
         "hint: LFE5U-12F or LFE5U-25F or LFE5U-45F or LFE5U-85F would be large enough\n"
     )
 
