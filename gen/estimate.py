@@ -10,9 +10,9 @@ bounds that they compare codes with, and how often those are used. Of each kind 
     use of a bound   0.27     0.16       its share of a gate's inputs
     tile           221      283          what cuts match bits into chunks and joins results
 
-which is a least-squares fit to what Yosys counted for 15 sets of 1 to 5,000 subscriptions: within 6 %
-for LUT4s and 10 % for flip-flops, but for 5,000 subscriptions that share no constant, where it is
-15 % and 13 % too low.
+which is a least-squares fit to what Yosys counted for 15 sets of 1 to 5,000 subscriptions: within
+6 % for LUT4s and 10 % for flip-flops, but for 5,000 subscriptions that share no constant, where it
+is 15 % and 13 % too low.
 """
 
 from __future__ import annotations

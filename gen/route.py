@@ -27,8 +27,8 @@ from penstock.gen.synthesis import Netlist
 
 LARGE_CELLS = 30_000
 """LUT4s and flip-flops from which on a circuit is placed by `static`. A bare core has no pins that
-hold any of it in place: `heap`, which nextpnr would choose, begins with all cells on one spot, and did
-not end with 5,000 subscriptions. Up to here it does, and what it has placed is easier to route."""
+hold any of it in place: `heap`, which nextpnr would choose, begins with all cells on one spot, and
+did not end with 5,000 subscriptions. Up to here it does, and what it placed is easier to route."""
 ROUTER = "router1"  # the circuits of thousands of subscriptions came out faster than by router2
 TARGET_MHZ = 150  # the same clocks came of 100: nextpnr goes on beyond its target
 USED_CELLS = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "flip-flops", "DP16KD": "block RAMs"}
