@@ -92,7 +92,7 @@ class Network(wiring.Component):
     def _stage(self, m: Module, stage: int, uses: _Uses, before: _Vector) -> _Vector:
         """One register: the gates of this level, and what later stages want of the one before."""
         gates = uses.gates[stage]
-        made, order = _made(before.over([uses.gate(index) for index in gates]), before)
+        made, order = _gates(m, stage, [uses.gate(index) for index in gates], before)
         kept = [key for key in before.places if uses.last[key] >= stage]
         keys = [*(gates[n] for n in order), *kept]
         register = Signal(len(keys), name=f"stage_{stage}", reset_less=True)
@@ -101,6 +101,14 @@ class Network(wiring.Component):
                 Cat(*made, picked(before.signal, [before.places[key] for key in kept]))
             )
         return _Vector(register, {key: place for place, key in enumerate(keys)})
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """What a gate takes, as formulas of values."""
+
+    inputs: tuple[Formula, ...]
+    is_or: bool
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,28 @@ class _Vector:
     def over(self, formulas: Iterable[Formula]) -> list[Formula]:
         """Formulas of values as formulas of this signal's bits."""
         return [Formula(f.shape, tuple(self.places[key] for key in f.bits)) for f in formulas]
+
+
+def _gates(
+    m: Module, stage: int, gates: Sequence[_Gate], before: _Vector
+) -> tuple[list[Value], list[int]]:
+    """The gates as vectors, and their numbers in that order.
+
+    What they take is made first, once, beside the bits of the stage before: few shapes of
+    comparisons and few of gates come out as fewer, wider vectors than all ways to combine them.
+    """
+    wanted = list(dict.fromkeys(f for gate in gates for f in gate.inputs if f.shape != "x"))
+    made, order = _made(before.over(wanted), before)
+    width = len(before.signal)
+    source = Signal(width + len(wanted), name=f"inputs_{stage}")
+    m.d.comb += source.eq(Cat(before.signal, *made))
+    places = {wanted[n]: width + place for place, n in enumerate(order)}
+    places |= {bit(key): place for key, place in before.places.items()}
+    formulas = [
+        joined((bit(places[formula]) for formula in gate.inputs), "|" if gate.is_or else "&")
+        for gate in gates
+    ]
+    return _made(formulas, _Vector(source, {}))
 
 
 def _made(formulas: Sequence[Formula], source: _Vector) -> tuple[list[Value], list[int]]:
@@ -139,23 +169,24 @@ class _Uses:
         self._predecoder = predecoder
         self.last = dict.fromkeys(map(_wire, range(len(predecoder.wires))), 0)
         self.last |= dict.fromkeys(range(len(logic.nodes)), 0)
-        self.gates: dict[int, list[int]] = {stage: [] for stage in range(1, logic.stages + 1)}
+        levels, stages = logic.levels(), logic.stages
+        self.gates: dict[int, list[int]] = {stage: [] for stage in range(1, stages + 1)}
         for literal in logic.outputs:
-            self._use(self.literal(literal), logic.stages)
-        levels = logic.levels()
+            self._use(self.literal(literal), stages)
         for index in range(len(logic.nodes) - 1, -1, -1):  # users come after what they use
             if isinstance(logic.nodes[index], Gate) and self.last[index]:
-                self._use(self.gate(index), levels[index] - 1)
+                for formula in self.gate(index).inputs:
+                    self._use(formula, levels[index] - 1)
                 self.gates[levels[index]].append(index)
 
     def _use(self, formula: Formula, stage: int) -> None:
         for key in formula.bits:
             self.last[key] = max(self.last[key], stage)
 
-    def gate(self, index: int) -> Formula:
+    def gate(self, index: int) -> _Gate:
         node = self._logic.nodes[index]
         assert isinstance(node, Gate)
-        return joined(map(self.literal, node.inputs), "|" if node.is_or else "&")
+        return _Gate(tuple(map(self.literal, node.inputs)), node.is_or)
 
     def literal(self, literal: int) -> Formula:
         node = self._logic.nodes[literal >> 1]
