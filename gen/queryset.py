@@ -6,13 +6,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.gen.errors import DataError, Problem, QueryError, nearest
 from penstock.gen.expr import MAX_WEIGHT, Subscription
 from penstock.gen.language.script import parse_subscription
 from penstock.gen.normalise import normalise, verdict
-from penstock.gen.predicates import PredicateTable, read_predicates
+from penstock.gen.predicates import Integers, PredicateTable, read_predicates
 from penstock.gen.schema import Schema
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -94,6 +95,23 @@ class QuerySet:
     def __repr__(self) -> str:
         noun = "subscription" if len(self) == 1 else "subscriptions"
         return f"QuerySet({len(self):,} {noun} on {self.schema.stream})"
+
+    @property
+    def singles(self) -> list[Subscription]:
+        """The subscriptions that came one by one, in the order in which they were added."""
+        return [entry for entry in self._entries.values() if isinstance(entry, Subscription)]
+
+    @property
+    def tables(self) -> list[tuple[PredicateTable, Integers]]:
+        """The tables of predicates, each with the subscriptions that are still in the set."""
+        rows = (entry for entry in self._entries.values() if not isinstance(entry, Subscription))
+        kept: Integers = np.sort(np.fromiter(rows, np.int64))
+        bounds = [*self._table_starts, self._rows]
+        ends = np.searchsorted(kept, bounds)
+        return [
+            (table, kept[ends[number] : ends[number + 1]] - bounds[number])
+            for number, table in enumerate(self._tables)
+        ]
 
     def warnings(self, progress: Progress | None = None) -> list[Problem]:
         """The subscriptions that always or never match, each as a problem."""

@@ -155,3 +155,12 @@ def test_warnings_report_progress():
     seen = []
     assert queries.warnings(lambda *step: seen.append(step)) == []
     assert seen == [("checking subscriptions", done, 2500) for done in (0, 1000, 2000)]
+
+
+def test_singles_and_tables_hold_what_is_still_in_the_set(queries):
+    names = [subscription.id for subscription in queries]
+    removed = "t1"
+    queries.remove(removed)
+    kept = [table.subscription(int(row)).id for table, rows in queries.tables for row in rows]
+    assert removed not in kept
+    assert sorted([*kept, *(s.id for s in queries.singles)]) == sorted(set(names) - {removed})
