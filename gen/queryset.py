@@ -73,13 +73,16 @@ class QuerySet:
 
     def remove(self, id: str) -> None:
         """Take a subscription out; KeyError if there is none of this id."""
-        if id not in self._entries:
-            raise KeyError(self._unknown(id))
+        self.check_known(id)
         del self._entries[id]
 
-    def __getitem__(self, id: str) -> Subscription:
+    def check_known(self, id: str) -> None:
+        """KeyError, with what is near, if there is no subscription of this id."""
         if id not in self._entries:
             raise KeyError(self._unknown(id))
+
+    def __getitem__(self, id: str) -> Subscription:
+        self.check_known(id)
         return self._made(self._entries[id])
 
     def __iter__(self) -> Iterator[Subscription]:

@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
+
+from penstock.gen.queryset import QuerySet
+from penstock.host.events import Batch
 
 
 class Device(Protocol):
     """A loaded query set that answers for batches of events, in the order of the events.
 
-    A batch has one column per attribute that any of its events carries, under the
-    attribute's name and in the Arrow type of its type; NULL is absent.
+    Threads may share a device. A batch is answered by the subscriptions of one moment, which
+    lies between the call and its return.
     """
 
     batch_events: int
     """How many events are worth a batch: few where each takes long, so that progress shows."""
 
-    def match(self, events: pa.RecordBatch) -> pa.Array:
-        """For each event the ids that match, in order of id: ``list<string>``."""
+    def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
+        """For each event the ids that match, in order of id: ``list<string>``.
 
-    def top_k(self, events: pa.RecordBatch, k: int, weights: Mapping[int, int]) -> pa.Array:
+        ``only``, distinct ids in order, leaves all others out.
+        """
+
+    def top_k(
+        self, events: Batch, k: int, weights: Mapping[int, int], only: pa.Array | None = None
+    ) -> pa.Array:
         """For each event the k best matches, best first: ``list<struct<id, score>>``.
 
-        ``weights`` gives attributes, by index, a weight other than 1.
+        ``weights`` gives attributes, by index, a weight other than 1; ``only`` is as in `match`.
         """
+
+    def add(self, queries: QuerySet) -> None:
+        """Answer for more subscriptions, from the next batch on, or for none of them.
+
+        DeviceError if there is no room for one; ValueError if its id is here already.
+        """
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Answer for some subscriptions no more; KeyError, and all stay, if one is not here."""
+
+    def where(self, id: str) -> str:
+        """In which part of the device a subscription lives; KeyError if it is not here."""
 
     def counters(self) -> Mapping[str, int]:
         """What the device has counted since it was opened, such as clock cycles."""
+
+    def stats(self) -> Mapping[str, int]:
+        """How many subscriptions live in each part, and ``bytes`` of memory where known."""
 
     def close(self) -> None:
         """Give back what the device holds; closing twice is harmless."""

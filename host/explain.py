@@ -21,7 +21,7 @@ from penstock.gen.queryset import QuerySet
 from penstock.gen.render import name, show, sql
 from penstock.gen.schema import Attribute, Schema
 from penstock.gen.types import Value
-from penstock.host.events import rows_of, to_table, to_wide
+from penstock.host.events import Batch, rows_of, to_table
 
 MARKS = {True: "✓", False: "✗", None: "?"}
 WORDS = {True: "holds", False: "does not hold", None: "unknown"}
@@ -61,7 +61,7 @@ def explain(queries: QuerySet, events: Any, *, index: int, id: str) -> Explanati
     table = to_table(events, schema)
     if not 0 <= index < table.num_rows:
         raise IndexError(f"there is no event {index}; there are {table.num_rows}, from 0 on")
-    (event,) = rows_of(to_wide(table.slice(index, 1), schema, first=index), schema)
+    (event,) = rows_of(Batch.of(table.slice(index, 1), schema, first=index).wide(), schema)
     step = _step(queries[id].condition, event, schema)
     return Explanation(id, index, step.verdict is True, step)
 

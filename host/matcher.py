@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from penstock.gen.errors import DeviceError
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.host.device import MATCHES, SCORED_MATCHES, Device
-from penstock.host.events import to_table, to_wide
+from penstock.host.events import Batch, to_table
 from penstock.host.explain import Explanation, explain
 
 
@@ -30,10 +30,19 @@ class Matcher:
         self.queries = queries
         self._device: Device | None = device
 
-    def match(self, events: Any, *, progress: Progress | None = None) -> pa.Table:
-        """Which subscriptions match each event: columns ``event`` and ``matches``, ids in order."""
-        device = self._open_device()
-        return self._by_batch(events, device.match, MATCHES, progress)
+    def match(
+        self,
+        events: Any,
+        *,
+        only: Iterable[str] | None = None,
+        progress: Progress | None = None,
+    ) -> pa.Table:
+        """Which subscriptions match each event: columns ``event`` and ``matches``, ids in order.
+
+        ``only`` names the subscriptions to ask; all are asked without it.
+        """
+        device, asked = self._open_device(), self._asked(only)
+        return self._by_batch(events, lambda batch: device.match(batch, asked), MATCHES, progress)
 
     def top_k(
         self,
@@ -41,20 +50,21 @@ class Matcher:
         k: int,
         *,
         weights: Mapping[str, int] | None = None,
+        only: Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> pa.Table:
         """The k best matches of each event with their scores, best first, equal scores by id.
 
-        ``weights`` gives attributes a weight other than 1 in the score.
+        ``weights`` gives attributes a weight other than 1 in the score. ``only`` is as in `match`.
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         by_index = {self.queries.schema[name].index: w for name, w in (weights or {}).items()}
         if any(weight < 0 for weight in by_index.values()):
             raise ValueError("an attribute's weight must not be negative")
-        device = self._open_device()
+        device, asked = self._open_device(), self._asked(only)
         return self._by_batch(
-            events, lambda batch: device.top_k(batch, k, by_index), SCORED_MATCHES, progress
+            events, lambda batch: device.top_k(batch, k, by_index, asked), SCORED_MATCHES, progress
         )
 
     def explain(self, events: Any, *, index: int, id: str) -> Explanation:
@@ -88,10 +98,21 @@ class Matcher:
             raise DeviceError("this matcher is closed; open it again with penstock.open")
         return self._device
 
+    def _asked(self, only: Iterable[str] | None) -> pa.Array | None:
+        """Some ids as devices take them; KeyError if one is unknown."""
+        if only is None:
+            return None
+        if isinstance(only, str):
+            raise TypeError(f"only is a list of ids, not the id {only!r} itself")
+        ids = only.to_pylist() if isinstance(only, pa.Array | pa.ChunkedArray) else list(only)
+        for id in ids:
+            self.queries.check_known(id)
+        return pa.array(sorted(set(ids)), pa.string())
+
     def _by_batch(
         self,
         events: Any,
-        answer: Callable[[pa.RecordBatch], pa.Array],
+        answer: Callable[[Batch], pa.Array],
         of: pa.DataType,
         progress: Progress | None,
     ) -> pa.Table:
@@ -101,7 +122,7 @@ class Matcher:
         for start in range(0, table.num_rows, size):
             if progress:
                 progress("matching events", start, table.num_rows)
-            batch = to_wide(table.slice(start, size), self.queries.schema, first=start)
+            batch = Batch.of(table.slice(start, size), self.queries.schema, first=start)
             answers.append(answer(batch))
         index = pa.array(np.arange(table.num_rows))
         return pa.table({"event": index, "matches": pa.chunked_array(answers, of)})

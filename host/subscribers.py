@@ -42,7 +42,7 @@ class Subscribers:
         conditions = {id: self._parsed(id, text) for id, text in manifest.residuals.items()}
         self._finished = {id: c for id, c in conditions.items() if id in self._bits}
         self._alone = {id: c for id, c in conditions.items() if id not in self._bits}
-        self._refresh()
+        self._is_stale = True
 
     def add(self, subscription: Subscription) -> Update:
         """Take in a subscription; DeviceError, and nothing changed, if there is no room for it."""
@@ -55,7 +55,7 @@ class Subscribers:
         if id in self._built:
             raise ValueError(f"subscription {id!r} is on the device already")
         update = self._table.add(id, subscription.condition)
-        self._refresh()
+        self._is_stale = True
         return update
 
     def remove(self, id: str) -> Update:
@@ -69,12 +69,29 @@ class Subscribers:
             update = self._table.remove(id)
         else:
             raise KeyError(f"no subscription {id!r} on the device")
-        self._refresh()
+        self._is_stale = True
         return update
+
+    def where(self, id: str) -> str | None:
+        """Whether a subscription is in gates, in the table, on the host alone or not here."""
+        if id in self._built:
+            return "host" if id in self._alone else "gates"
+        if self._table is None or id not in self._table:
+            return None
+        return "host" if id in self._table.alone else "table"
+
+    def stats(self) -> dict[str, int]:
+        """How many subscriptions are where."""
+        on_host, in_table = len(self._alone), 0
+        if self._table is not None:
+            on_host += len(self._table.alone)
+            in_table = len(self._table) - len(self._table.alone)
+        gates = len(self._built) - len(self._alone)
+        return {"gates": gates, "table": in_table, "host": on_host}
 
     def table_codes(self, events: pa.RecordBatch) -> list[Words | None]:
         """The codes of the table, which follow those of the manifest's fields."""
-        return self._table.codes(events) if self._table else []
+        return self._table.codes(events) if self._table is not None else []
 
     def answers(
         self,
@@ -84,6 +101,8 @@ class Subscribers:
         bits: npt.NDArray[np.uint32],
     ) -> pa.Array:
         """For each event the ids that match, from the chunks that came for a batch."""
+        if self._is_stale:
+            self._refresh()
         numbers, places = self._decoder.pairs(numbers, chunks, bits)
         if self._finished_places:
             kept = self._exactly(events, numbers, places)
@@ -105,11 +124,12 @@ class Subscribers:
 
     def _refresh(self) -> None:
         """Number the ids anew, as they sort, and the conditions of the host with them."""
+        self._is_stale = False
         finished, alone = dict(self._finished), dict(self._alone)
-        if self._table:
+        if self._table is not None:
             finished |= self._table.residuals
             alone |= self._table.alone
-        table_ids = self._table.ids if self._table else ()
+        table_ids = self._table.ids if self._table is not None else ()
         self._decoder = Decoder(self._manifest, table_ids, alone)
         places = {id: place for place, id in enumerate(self._decoder.ids.to_pylist())}
         self._finished_places = {places[id]: condition for id, condition in finished.items()}

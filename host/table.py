@@ -56,6 +56,9 @@ class Table:
     def __contains__(self, id: object) -> bool:
         return id in self._places
 
+    def __len__(self) -> int:
+        return len(self._places)
+
     def add(self, id: str, condition: Expression) -> Update:
         """Place a subscription; DeviceError, and nothing changed, if there is no room for it."""
         if id in self._places:

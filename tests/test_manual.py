@@ -20,7 +20,7 @@ from penstock import QueryError, QuerySet, Schema
 from penstock.gen.expr import Constant, IsNull
 from penstock.gen.language.script import parse_script
 from penstock.gen.types import parse_type
-from penstock.host.events import to_wide
+from penstock.host.events import Batch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -156,7 +156,7 @@ def test_types_have_the_other_names_in_the_table(row: list[str]) -> None:
 def test_spark_agrees_with_the_manual(spark: "SparkSession") -> None:
     texts = [text for text in dict.fromkeys(ACCEPTED) if not text.startswith("weight(")]
     events = pa.concat_tables([event for _, event, _ in DECIDED], promote_options="default")
-    wide = pa.Table.from_batches([to_wide(events, SCHEMA)])
+    wide = pa.Table.from_batches([Batch.of(events, SCHEMA).wide()])
     for attribute in SCHEMA:
         if attribute.name not in wide.column_names:
             empty = pa.nulls(len(wide), SCHEMA.to_arrow().field(attribute.name).type)

@@ -21,7 +21,7 @@ from penstock.gen.queryset import QuerySet
 from penstock.gen.schema import Schema
 from penstock.host.config_words import ConfigWord, Update, pack_config
 from penstock.host.encode import Encoder
-from penstock.host.events import rows_of, to_table, to_wide
+from penstock.host.events import Batch, rows_of, to_table
 from penstock.host.subscribers import Subscribers
 from penstock.sim.be_tree import BETree
 from penstock.sim.cocotb_bench.coverage import Coverage
@@ -71,7 +71,7 @@ def _events(count: int, schema: Schema, rng: Random) -> pa.RecordBatch:
         {name: rng.choice(pool) for name, pool in pools.items() if rng.random() < 0.8}
         for _ in range(count)
     ]
-    return to_wide(to_table(rows, schema), schema)
+    return Batch.of(to_table(rows, schema), schema).wide()
 
 
 def _come_and_go(traffic: _Traffic, schema: Schema, rng: Random) -> None:

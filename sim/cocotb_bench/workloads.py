@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penstock.gen.queryset import QuerySet
 from penstock.gen.schema import Schema
-from penstock.host.events import to_table, to_wide
+from penstock.host.events import Batch, to_table
 from penstock.sim.workload import WorkloadSpec, generate_events, generate_expressions, schema_for
 
 NAMES = ("language", "generated", "crowds")
@@ -62,7 +62,7 @@ def _language(event_count: int) -> Workload:
         {name: rng.choice(pool) for name, pool in pools.items() if rng.random() < 0.75}
         for _ in range(event_count - 1)
     ]
-    events = to_wide(to_table([*rows, {}], queries.schema), queries.schema)
+    events = Batch.of(to_table([*rows, {}], queries.schema), queries.schema).wide()
     return Workload("language", queries, events, tile_size=512, seed=3)
 
 
@@ -104,10 +104,12 @@ def _generated(event_count: int) -> Workload:
     )  # fmt: skip
     queries = QuerySet(schema_for(spec))
     queries.add_predicates(generate_expressions(spec))
-    drawn = to_wide(generate_events(spec), queries.schema)
+    drawn = Batch.of(generate_events(spec), queries.schema).wide()
     # Values beyond all that are drawn: the generator's own never leave the constants behind.
     edges = [dict.fromkeys(spec.attribute_names, value) for value in (-1, spec.cardinality)]
-    events = pa.concat_batches([drawn, to_wide(to_table(edges, queries.schema), queries.schema)])
+    events = pa.concat_batches(
+        [drawn, Batch.of(to_table(edges, queries.schema), queries.schema).wide()]
+    )
     return Workload("generated", queries, events, tile_size=32, seed=5)
 
 
@@ -129,5 +131,5 @@ def _crowds(event_count: int) -> Workload:
         if kind > 0.45:
             row["level"] = rng.choice([0, 1, 31, 32, 33, 64, 96, 99, 100, rng.randint(0, 101)])
         rows.append(row)
-    events = to_wide(to_table(rows, queries.schema), queries.schema)
+    events = Batch.of(to_table(rows, queries.schema), queries.schema).wide()
     return Workload("crowds", queries, events, tile_size=96, seed=9)

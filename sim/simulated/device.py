@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.gen.build import build
-from penstock.gen.errors import DeviceError
-from penstock.gen.expr import Subscription
+from penstock.gen.errors import DeviceError, PenstockError
 from penstock.gen.queryset import Progress, QuerySet
+from penstock.host.answers import merged, restricted
 from penstock.host.config_words import Update, pack_config
+from penstock.host.device import Device
 from penstock.host.encode import Encoder
+from penstock.host.events import Batch
 from penstock.host.subscribers import Subscribers
 from penstock.sim.simulated.circuit import Circuit
 from penstock.sim.simulated.no_circuit import NoCircuit
@@ -22,7 +24,8 @@ from penstock.sim.simulated.no_circuit import NoCircuit
 class SimulatedDevice:
     """Matches on the compiled circuit; whole batches go in and come back in one call each.
 
-    With ``spare``, so many subscriptions can be added between batches.
+    With ``spare``, the circuit has room for about so many subscriptions that are added between
+    batches. What it has no room for is answered by ``software``, an empty device.
     """
 
     batch_events = 1 << 16
@@ -32,6 +35,7 @@ class SimulatedDevice:
         queries: QuerySet,
         progress: Progress | None = None,
         *,
+        software: Device,
         waves: Path | None = None,
         spare: int = 0,
         encode: str = "host",
@@ -42,6 +46,8 @@ class SimulatedDevice:
         self._encoder = Encoder(built.manifest, built.event_bits)
         self._event_bits = built.event_bits
         self._subscribers = Subscribers(built.manifest)
+        self._software = software
+        self._in_software: set[str] = set()
         self._circuit: Circuit | NoCircuit
         if built.circuit:
             self._circuit = Circuit(built, self._encoder.words, waves, progress)
@@ -50,32 +56,74 @@ class SimulatedDevice:
         else:
             self._circuit = NoCircuit()
 
-    def match(self, events: pa.RecordBatch) -> pa.Array:
-        words = self._encoder.encode(events, self._subscribers.table_codes(events))
+    def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
+        wide = events.wide()
+        words = self._encoder.encode(wide, self._subscribers.table_codes(wide))
         found = self._circuit.match(words)
-        return self._subscribers.answers(
-            events,
+        answers = self._subscribers.answers(
+            wide,
             np.ascontiguousarray(found["event"]),
             found["chunk"].astype(np.int64),
             np.ascontiguousarray(found["bits"]),
         )
+        if self._in_software:
+            answers = merged(answers, self._software.match(events))
+        return answers if only is None else restricted(answers, only)
 
-    def add(self, subscription: Subscription) -> None:
-        """Match a subscription too, from the next event on; DeviceError if there is no room."""
-        self._send(self._subscribers.add(subscription))
+    def add(self, queries: QuerySet) -> None:
+        """Into the table as far as there is room, the rest into software."""
+        twice = next((s.id for s in queries if self._place(s.id)), None)
+        if twice is not None:
+            raise ValueError(f"subscription {twice!r} is on the device already")
+        placed, rest = [], QuerySet(queries.schema)
+        for subscription in queries:
+            try:
+                self._send(self._subscribers.add(subscription))
+            except DeviceError:
+                rest.insert(subscription)
+            else:
+                placed.append(subscription.id)
+        try:
+            self._software.add(rest)
+        except PenstockError:
+            for id in placed:
+                self._send(self._subscribers.remove(id))
+            raise
+        self._in_software |= {subscription.id for subscription in rest}
 
-    def remove(self, id: str) -> None:
-        """Match a subscription no more; KeyError if there is none of this id."""
-        self._send(self._subscribers.remove(id))
+    def remove(self, ids: Sequence[str]) -> None:
+        for id in ids:
+            self.where(id)
+        in_software = [id for id in ids if id in self._in_software]
+        for id in ids:
+            if id not in self._in_software:
+                self._send(self._subscribers.remove(id))
+        self._software.remove(in_software)
+        self._in_software.difference_update(in_software)
 
-    def top_k(self, events: pa.RecordBatch, k: int, weights: Mapping[int, int]) -> pa.Array:
+    def where(self, id: str) -> str:
+        place = self._place(id)
+        if place is None:
+            raise KeyError(f"no subscription {id!r} on the device")
+        return place
+
+    def top_k(
+        self, events: Batch, k: int, weights: Mapping[int, int], only: pa.Array | None = None
+    ) -> pa.Array:
         raise DeviceError("the simulated engine does not rank yet; use engine='reference'")
 
     def counters(self) -> Mapping[str, int]:
         return self._circuit.counters()
 
+    def stats(self) -> Mapping[str, int]:
+        return {**self._subscribers.stats(), "software": len(self._in_software)}
+
     def close(self) -> None:
         self._circuit.close()
+        self._software.close()
+
+    def _place(self, id: str) -> str | None:
+        return "software" if id in self._in_software else self._subscribers.where(id)
 
     def _send(self, update: Update) -> None:
         """Put the words of a change behind the events so far; they are answered by nothing."""

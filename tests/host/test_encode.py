@@ -24,7 +24,7 @@ from penstock.gen.schema import arrow_type
 from penstock.gen.types import DATE, TIMESTAMP, Type, parse_type
 from penstock.gen.wire import sources_for
 from penstock.host.encode import Encoder
-from penstock.host.events import to_wide
+from penstock.host.events import Batch
 from penstock.host.keys import keys_of
 from penstock.rtl_lib.front import Front
 from penstock.rtl_lib.shape import ChainShape
@@ -102,7 +102,7 @@ def test_encoder_plan_and_lowering_agree_with_the_oracle(case: Case, data: st.Da
     kept = [n for n in table.column_names if table[n].null_count < len(table)]
     if kept and data.draw(st.booleans(), "absent columns are left out"):
         table = table.select(kept)
-    words = encoder.encode(to_wide(table, case.schema))
+    words = encoder.encode(Batch.of(table, case.schema).wide())
     assert words.shape == (len(table), encoder.words)
     for codes, row in zip(unpacked(words, plan.fields), case.events[start:], strict=True):
         assert codes == [code_of(field, row) for field in plan.fields], row
@@ -129,7 +129,9 @@ def test_front_makes_of_values_the_codes_that_the_host_would(
     event_bits = len(front.i.payload.as_value())
     encoder = Encoder(manifest_of(replace(plan, fields=fields), queries, ""), event_bits)
     table = arrow_events(case)
-    for row, event in zip(encoder.encode(to_wide(table, case.schema)), case.events, strict=True):
+    for row, event in zip(
+        encoder.encode(Batch.of(table, case.schema).wide()), case.events, strict=True
+    ):
         number = int.from_bytes(row.tobytes(), "little")
         assert number >> event_bits - 1 == 0, "an event that looks like a configuration word"
         passed, values = raw_parts(number, front)

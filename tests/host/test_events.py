@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import DataError, Schema
-from penstock.host.events import rows_of, to_table, to_wide
+from penstock.host.events import Batch, rows_of, to_table
 
 SCHEMA = Schema.of(
     {"n": "INT", "s": "STRING", "d": "DECIMAL(10,2)", "f": "DOUBLE", "day": "DATE",
@@ -20,7 +20,7 @@ TEXTS = pa.map_(pa.string(), pa.string())
 
 
 def wide(events):
-    return to_wide(to_table(events, SCHEMA), SCHEMA)
+    return Batch.of(to_table(events, SCHEMA), SCHEMA).wide()
 
 
 def rows(events):
@@ -172,7 +172,7 @@ def test_unknown_attribute_in_a_map_names_the_event_and_what_is_near():
     events = maps([[("n", 1)], None, [("n", 2), ("bigg", 1)], [("bigg", 2)]])
     refuse(events, r"^event 2 has an unknown attribute 'bigg'\nhint: did you mean 'big'")
     with pytest.raises(DataError, match=r"^event 102 has an unknown attribute 'bigg'"):
-        to_wide(events, SCHEMA, first=100)
+        Batch.of(events, SCHEMA, first=100).wide()
 
 
 def test_attribute_that_is_twice_in_a_map_names_the_event():

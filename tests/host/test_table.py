@@ -24,7 +24,7 @@ from penstock.gen.plan import TableRegion
 from penstock.gen.schema import Attribute
 from penstock.gen.types import parse_type
 from penstock.host.config_words import ConfigWord, pack_config
-from penstock.host.events import rows_of, to_table, to_wide
+from penstock.host.events import Batch, rows_of, to_table
 from penstock.host.table import MAX_PLACES, Table
 from penstock.rtl_lib.table_tile import TableTile
 from penstock.sim import oracle
@@ -119,7 +119,7 @@ class Bench:
 
 def bench_of(columns: dict[str, str], events: Sequence[dict[str, Any]], **size: int) -> Bench:
     schema = Schema.of(columns)
-    return Bench(schema, to_wide(to_table(list(events), schema), schema), **size)
+    return Bench(schema, Batch.of(to_table(list(events), schema), schema).wide(), **size)
 
 
 @pytest.mark.fuzz
@@ -130,7 +130,7 @@ def test_table_answers_as_the_oracle_whatever_comes_and_goes(
 ) -> None:
     bench = Bench(
         case.schema,
-        to_wide(arrow_events(case), case.schema),
+        Batch.of(arrow_events(case), case.schema).wide(),
         capacity=data.draw(st.sampled_from([1, 5, 33, 70]), "capacity"),
         code_bits=data.draw(st.integers(2, 6), "code bits"),
         chunks_before=data.draw(st.sampled_from([0, 1, 37]), "chunks before"),

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from table_texts import COLUMNS, OPERATORS, VALUES
 
@@ -14,9 +13,10 @@ from penstock.gen.expr import Subscription
 from penstock.gen.language.script import parse_subscription
 from penstock.host.config_words import ConfigWord, pack_config
 from penstock.host.encode import Encoder, Words
-from penstock.host.events import rows_of, to_table, to_wide
+from penstock.host.events import Batch, rows_of, to_table
 from penstock.host.subscribers import Subscribers
 from penstock.sim import oracle
+from penstock.sim.reference import OracleDevice
 from penstock.sim.simulated.circuit import WORK, Circuit
 from penstock.sim.simulated.device import SimulatedDevice
 
@@ -46,8 +46,8 @@ def query_set(texts: dict[str, str]) -> QuerySet:
     return queries
 
 
-def batch_of(values: Sequence[dict[str, object]]) -> pa.RecordBatch:
-    return to_wide(to_table(list(values), SCHEMA), SCHEMA)
+def batch_of(values: Sequence[dict[str, object]]) -> Batch:
+    return Batch.of(to_table(list(values), SCHEMA), SCHEMA)
 
 
 EVENTS = batch_of(VALUES)
@@ -57,20 +57,23 @@ class Live:
     """A device and what must be on it."""
 
     def __init__(self, texts: dict[str, str], spare: int) -> None:
-        self.device = SimulatedDevice(query_set(texts), spare=spare)
+        self.device = SimulatedDevice(
+            query_set(texts), spare=spare, software=OracleDevice(query_set({}))
+        )
         self.subscriptions = {id: parsed(id, text) for id, text in texts.items()}
 
     def add(self, id: str, text: str) -> None:
-        self.device.add(parsed(id, text))
+        self.device.add(query_set({id: text}))
         self.subscriptions[id] = parsed(id, text)
 
     def remove(self, id: str) -> None:
-        self.device.remove(id)
+        self.device.remove([id])
         del self.subscriptions[id]
 
-    def check(self, events: pa.RecordBatch = EVENTS) -> list[list[str]]:
+    def check(self, events: Batch = EVENTS) -> list[list[str]]:
         wanted = [
-            oracle.matches(self.subscriptions.values(), row) for row in rows_of(events, SCHEMA)
+            oracle.matches(self.subscriptions.values(), row)
+            for row in rows_of(events.wide(), SCHEMA)
         ]
         assert self.device.match(events).to_pylist() == wanted
         return wanted
@@ -124,7 +127,7 @@ def test_what_was_built_in_can_go_and_come_again_as_something_else(live: Live, i
     live.remove(id)
     live.check()
     with pytest.raises(KeyError, match=f"no subscription '{id}' on the device"):
-        live.device.remove(id)
+        live.device.remove([id])
 
 
 def test_all_that_was_built_in_can_go(live: Live) -> None:
@@ -181,7 +184,7 @@ class Stream:
         self.circuit = Circuit(built, self.encoder.words, None, None)
 
     def codes(self) -> Words:
-        return self.encoder.encode(EVENTS, self.subscribers.table_codes(EVENTS))
+        return self.encoder.encode(EVENTS.wide(), self.subscribers.table_codes(EVENTS.wide()))
 
     def rounds(self, codes: Words, words: Sequence[ConfigWord]) -> list[Words]:
         """All events behind each of the words."""
@@ -194,7 +197,7 @@ class Stream:
         work = np.array([(0, len(rows), 0, count)], dtype=WORK)
         found = self.circuit._run(rows, work)
         answers = self.subscribers.answers(
-            batch_of(VALUES * rounds),
+            batch_of(VALUES * rounds).wide(),
             np.ascontiguousarray(found["event"]),
             found["chunk"].astype(np.int64),
             np.ascontiguousarray(found["bits"]),
@@ -228,4 +231,4 @@ def test_events_may_stand_between_any_two_words_of_a_change() -> None:
 
 
 def wanted_of(present: dict[str, Subscription]) -> list[list[str]]:
-    return [oracle.matches(present.values(), row) for row in rows_of(EVENTS, SCHEMA)]
+    return [oracle.matches(present.values(), row) for row in rows_of(EVENTS.wide(), SCHEMA)]
