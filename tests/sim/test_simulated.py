@@ -21,6 +21,7 @@ from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
 from penstock.gen.passes.host_only import host_only
 from penstock.host.device import MATCHES
+from penstock.host.events import Batch
 from penstock.sim.simulated import circuit as circuit_module
 from penstock.sim.simulated import device as device_module
 from penstock.sim.workload import WorkloadSpec, generate_events, generate_expressions, schema_for
@@ -170,9 +171,8 @@ def test_no_events_and_events_without_values_are_answered(trades: Matcher) -> No
     assert trades.match([]).schema.field("matches").type == MATCHES
     assert trades.match([]).num_rows == 0
     assert trades.match([{}, {}])["matches"].to_pylist() == reference(trades, [{}, {}])
-    batch = pa.RecordBatch.from_pylist([], trades.queries.schema.to_arrow())
     assert trades._device is not None
-    assert trades._device.match(batch).to_pylist() == []
+    assert trades._device.match(Batch(trades.queries.schema, 0, {})).to_pylist() == []
 
 
 def test_event_is_answered_every_cycle_where_events_match_little(trades: Matcher) -> None:
@@ -210,9 +210,10 @@ def one_query(text: str = "n = 1") -> QuerySet:
 def test_closed_device_says_so(trades: Matcher) -> None:
     with penstock.open(trades.queries, engine="simulated") as matcher:
         device = matcher._device
-    assert isinstance(device, device_module.SimulatedDevice)
+    assert device is not None
     device.close()
-    for ask in (device.counters, lambda: device.match(pa.record_batch({"symbol": ["A"]}))):
+    batch = Batch(trades.queries.schema, 1, {})
+    for ask in (device.counters, lambda: device.match(batch)):
         with pytest.raises(DeviceError, match="this device is closed"):
             ask()
 
@@ -267,7 +268,7 @@ def test_set_without_a_circuit_is_answered(
         assert set(matcher.counters.values()) == {0} and "cycles" in matcher.counters
         device = matcher._device
     assert device is not None
-    for ask in (device.counters, lambda: device.match(pa.record_batch({"a": ["x"]}))):
+    for ask in (device.counters, lambda: device.match(Batch(queries.schema, 1, {}))):
         with pytest.raises(DeviceError, match="this device is closed"):
             ask()
     with pytest.raises(DeviceError, match="nothing of the set is on the device: no signals"):

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from table_texts import COLUMNS, OPERATORS, VALUES
 
-from penstock import DeviceError, QuerySet, Schema
+from penstock import QuerySet, Schema
 from penstock.gen.build import build
 from penstock.gen.expr import Subscription
 from penstock.gen.language.script import parse_subscription
+from penstock.gen.normalise import TooManyDisjuncts
 from penstock.host.config_words import ConfigWord, pack_config
 from penstock.host.encode import Encoder, Words
 from penstock.host.events import Batch, rows_of, to_table
 from penstock.host.subscribers import Subscribers
 from penstock.sim import oracle
-from penstock.sim.reference import OracleDevice
+from penstock.sim.reference import OracleDevice, ReferenceDevice
 from penstock.sim.simulated.circuit import WORK, Circuit
 from penstock.sim.simulated.device import SimulatedDevice
 
@@ -99,20 +100,18 @@ def test_every_operator_comes_and_goes_on_the_circuit(live: Live) -> None:
 
 def test_random_changes_between_batches_answer_as_the_oracle(live: Live) -> None:
     rng = Random(17)
-    refused = 0
     for turn in range(150):
         later = [id for id in live.subscriptions if id not in BUILT_IN]
         if later and rng.random() < 0.4:
             live.remove(rng.choice(later))
         else:
             parts = rng.sample(OPERATORS, rng.choice([1, 1, 2]))
-            try:
-                live.add(f"q{turn}", rng.choice([" AND ", " OR "]).join(f"({p})" for p in parts))
-            except DeviceError:
-                refused += 1
+            live.add(f"q{turn}", rng.choice([" AND ", " OR "]).join(f"({p})" for p in parts))
         count = rng.randrange(1, 8)
         live.check(batch_of(rng.choices(VALUES, k=count)))
-    assert refused, "the table was never full"
+    places = live.device.stats()
+    assert places["table"] and places["software"], "the table was never full"
+    assert sum(places.values()) == len(live.subscriptions)
     live.check()
 
 
@@ -137,15 +136,29 @@ def test_all_that_was_built_in_can_go(live: Live) -> None:
     assert live.check() == [[]] * len(VALUES)
 
 
-def test_full_table_refuses_and_answers_on(live: Live) -> None:
+def test_what_a_full_table_cannot_take_is_answered_in_software(live: Live) -> None:
     for number in range(SPARE):
         live.add(f"q{number:02}", f"n >= {number}")
-    with pytest.raises(DeviceError, match=f"the table is full: 'more' takes 1 of its {SPARE}"):
-        live.add("more", "n = 1")
-    live.check()
-    live.remove("q07")
     live.add("more", "n = 1")
     live.check()
+    assert [live.device.where(id) for id in ("q07", "more")] == ["table", "software"]
+    live.remove("q07")
+    live.add("yet more", "n = 1")
+    live.check()
+    assert live.device.where("yet more") == "table"
+    live.remove("more")
+    live.check()
+    assert live.device.stats()["software"] == 0
+
+
+def test_parts_of_the_device_are_told_apart(live: Live) -> None:
+    live.add("host", "s <=> t")
+    places = {id: live.device.where(id) for id in live.subscriptions}
+    assert places.pop("built: same") == places.pop("host") == "host"
+    assert set(places.values()) == {"gates"}
+    assert live.device.stats() == {"gates": 6, "table": 0, "host": 2, "software": 0}
+    with pytest.raises(KeyError, match="no subscription 'none' on the device"):
+        live.device.where("none")
 
 
 def test_configuration_words_are_not_counted_as_events(live: Live) -> None:
@@ -165,12 +178,31 @@ def test_set_of_nothing_but_a_table_answers() -> None:
     live.device.close()
 
 
-def test_device_without_spare_places_takes_out_but_not_in() -> None:
+def test_device_without_spare_places_takes_more_in_software() -> None:
     live = Live({"same": "s <=> t"}, 0)
-    with pytest.raises(DeviceError, match=r"'x' has no place: .* without spare ones"):
-        live.add("x", "n = 1")
+    live.add("x", "n = 1")
+    live.check()
+    assert live.device.where("x") == "software"
     live.remove("same")
+    live.remove("x")
     assert live.check() == [[]] * len(VALUES)
+
+
+def test_update_is_made_whole_or_not_at_all(live: Live) -> None:
+    with pytest.raises(ValueError, match="'built: pair' is on the device already"):
+        live.device.add(query_set({"new": "TRUE", "built: pair": "TRUE"}))
+    with pytest.raises(KeyError, match="no subscription 'none' on the device"):
+        live.device.remove(["built: pair", "none"])
+    live.check()
+
+
+def test_update_that_software_refuses_leaves_the_table_as_it_was(live: Live) -> None:
+    wide = " AND ".join(f"(n <> {number} OR s <> '{number}')" for number in range(20))
+    live.device._software = ReferenceDevice(query_set({}))
+    with pytest.raises(TooManyDisjuncts, match="subscription 'wide'"):
+        live.device.add(query_set({"narrow": "n = 1", "wide": wide}))
+    live.check()
+    assert live.device.stats()["table"] == 0
 
 
 class Stream:
