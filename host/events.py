@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -146,18 +147,13 @@ def _from_map(maps: pa.Array, schema: Schema, first: int) -> dict[int, Column]:
     events = np.repeat(carriers, np.diff(offsets))
     entries = slice(int(offsets[0]), int(offsets[-1]))
     indices = _indices(carried.keys[entries], events, schema, first)
-    # The sort of 16-bit numbers goes by their digits, ten times as fast as comparing.
-    is_small = len(schema) <= np.iinfo(np.uint16).max
-    order = np.argsort(indices.astype(np.uint16) if is_small else indices, kind="stable")
-    events, indices = events[order], indices[order]
-    doubled = np.flatnonzero((np.diff(events) == 0) & (np.diff(indices) == 0))
-    if len(doubled):
-        at, name = first + int(events[doubled[0]]), schema.attributes[indices[doubled[0]]].name
-        raise DataError(f"event {at} has attribute {name!r} twice")
+    order = np.argsort(indices, kind="stable")
+    events = events[order]
+    bounds = np.append(0, np.cumsum(np.bincount(indices, minlength=len(schema))))
+    _check_single(events, bounds, schema, first)
     items = carried.items[entries].take(pa.array(order))
-    bounds = np.searchsorted(indices, np.arange(len(schema) + 1)).tolist()
     columns: dict[int, Column] = {}
-    for attribute, start, end in zip(schema, bounds[:-1], bounds[1:], strict=True):
+    for attribute, (start, end) in zip(schema, pairwise(bounds.tolist()), strict=True):
         if start < end:
             what = f"attribute {attribute.name!r}"
             values = convert(items.slice(start, end - start), attribute.type, what)
@@ -165,20 +161,40 @@ def _from_map(maps: pa.Array, schema: Schema, first: int) -> dict[int, Column]:
     return columns
 
 
-def _indices(keys: pa.Array, events: Integers, schema: Schema, first: int) -> Integers:
+def _indices(keys: pa.Array, events: Integers, schema: Schema, first: int) -> npt.NDArray[Any]:
     """The attribute index of each key; the distinct keys are looked up once each."""
-    encoded = to_text(keys, "the events' map: its key").dictionary_encode()
-    codes: Integers = np.asarray(encoded.indices)
-    found: list[int] = []
-    for code, name in enumerate(encoded.dictionary.to_pylist()):
-        attribute = schema.find(name)
-        if attribute is None:
-            at = first + int(events[codes == code][0])
-            hint = nearest(name, (a.name for a in schema))
-            raise DataError(f"event {at} has an unknown attribute {name!r}\nhint: {hint}")
-        found.append(attribute.index)
-    indices: Integers = np.array(found, dtype=np.int64)[codes]
+    what = "the events' map: its key"
+    is_encoded = pa.types.is_dictionary(keys.type)
+    encoded = keys if is_encoded else to_text(keys, what).dictionary_encode()
+    names = to_text(encoded.dictionary, what).to_pylist()
+    found = [schema.find(name) for name in names]
+    codes = np.asarray(encoded.indices)
+    for code in (code for code, attribute in enumerate(found) if attribute is None):
+        carriers = events[codes == code]
+        if len(carriers):  # a dictionary may hold names that nothing uses
+            hint = nearest(names[code], (a.name for a in schema))
+            raise DataError(
+                f"event {first + int(carriers[0])} has an unknown attribute {names[code]!r}\n"
+                f"hint: {hint}"
+            )
+    # Numbers of 16 bits are sorted by their digits, ten times as fast as by comparing.
+    narrow = np.uint16 if len(schema) <= np.iinfo(np.uint16).max else np.int64
+    table = np.array([0 if a is None else a.index for a in found], dtype=narrow)
+    indices: npt.NDArray[Any] = table[codes]
     return indices
+
+
+def _check_single(events: Integers, bounds: Integers, schema: Schema, first: int) -> None:
+    """Refuse an event that is among those of one attribute, which lie between bounds, twice."""
+    is_double = np.zeros(len(events), dtype=bool)
+    is_double[1:] = events[1:] == events[:-1]
+    starts = bounds[:-1]
+    is_double[starts[starts < len(events)]] = False
+    if is_double.any():
+        place = int(np.argmax(is_double))
+        attribute = schema.attributes[int(np.searchsorted(bounds, place, side="right")) - 1]
+        at = first + int(events[place])
+        raise DataError(f"event {at} has attribute {attribute.name!r} twice")
 
 
 def rows_of(events: pa.RecordBatch, schema: Schema) -> list[dict[int, Value]]:

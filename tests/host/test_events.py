@@ -100,9 +100,31 @@ def test_keys_of_maps_may_be_any_text(of):
 
 
 def test_keys_of_maps_may_be_a_dictionary():
-    keys = pa.array(["n", "big", "n"]).dictionary_encode()
+    names = pa.array(["unused", "n", "big", "N"])
+    keys = pa.DictionaryArray.from_arrays(pa.array([1, 2, 3], pa.int8()), names)
     made = pa.MapArray.from_arrays(pa.array([0, 2, 3], pa.int32()), keys, pa.array([1, 2, 3]))
     assert rows(pa.table({"m": made})) == [{"n": 1, "big": 2}, {"n": 3}]
+    keys = pa.DictionaryArray.from_arrays(pa.array([1, 2, 0], pa.int8()), names)
+    made = pa.MapArray.from_arrays(pa.array([0, 2, 3], pa.int32()), keys, pa.array([1, 2, 3]))
+    refuse(pa.table({"m": made}), "event 1 has an unknown attribute 'unused'")
+
+
+def test_columns_of_sparse_events_are_their_entries_in_order_of_events():
+    events = maps([[("big", 5), ("n", 1)], None, [("n", None)], [], [("n", 3)]])
+    batch = Batch.of(events, SCHEMA)
+    assert batch.rows == 5 and list(batch.columns) == [SCHEMA["n"].index, SCHEMA["big"].index]
+    n, big = batch.columns.values()
+    assert n.values.equals(pa.array([1, None, 3], pa.int32()))
+    assert n.events.tolist() == [0, 2, 4] and n.events.dtype == np.int64
+    assert big.values.equals(pa.array([5], pa.int64())) and big.events.tolist() == [0]
+
+
+def test_columns_of_wide_events_have_a_value_per_event():
+    batch = Batch.of(pa.table({"big": [1, None], "n": [3, 4]}), SCHEMA)
+    assert list(batch.columns) == [SCHEMA["n"].index, SCHEMA["big"].index]
+    assert all(column.events is None for column in batch.columns.values())
+    assert batch.wide() is batch.wide()
+    assert batch.wide().to_pydict() == {"n": [3, 4], "big": [1, None]}
 
 
 @pytest.mark.parametrize(
@@ -177,6 +199,9 @@ def test_unknown_attribute_in_a_map_names_the_event_and_what_is_near():
 
 def test_attribute_that_is_twice_in_a_map_names_the_event():
     refuse(maps([[("n", 1)], [("n", 1), ("s", None), ("N", 2)]]), "event 1 has attribute 'n' twice")
+    refuse(maps([[("n", 1), ("big", 1)], [("big", 1), ("big", 1)]]), "1 has attribute 'big' twice")
+    # The last event with one attribute may be the first with the next.
+    assert rows(maps([[("n", 1), ("big", 2)]])) == [{"n": 1, "big": 2}]
 
 
 @pytest.mark.parametrize("keys", [pa.array([b"\xff"]), pa.array([[1]])])

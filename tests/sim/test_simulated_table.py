@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 from table_texts import COLUMNS, OPERATORS, VALUES
 
-from penstock import QuerySet, Schema
+from penstock import DeviceError, QuerySet, Schema
 from penstock.gen.build import build
 from penstock.gen.expr import Subscription
 from penstock.gen.language.script import parse_subscription
-from penstock.gen.normalise import TooManyDisjuncts
 from penstock.host.config_words import ConfigWord, pack_config
 from penstock.host.encode import Encoder, Words
 from penstock.host.events import Batch, rows_of, to_table
 from penstock.host.subscribers import Subscribers
 from penstock.sim import oracle
-from penstock.sim.reference import OracleDevice, ReferenceDevice
+from penstock.sim.reference import OracleDevice
 from penstock.sim.simulated.circuit import WORK, Circuit
 from penstock.sim.simulated.device import SimulatedDevice
 
@@ -196,11 +195,17 @@ def test_update_is_made_whole_or_not_at_all(live: Live) -> None:
     live.check()
 
 
-def test_update_that_software_refuses_leaves_the_table_as_it_was(live: Live) -> None:
-    wide = " AND ".join(f"(n <> {number} OR s <> '{number}')" for number in range(20))
-    live.device._software = ReferenceDevice(query_set({}))
-    with pytest.raises(TooManyDisjuncts, match="subscription 'wide'"):
-        live.device.add(query_set({"narrow": "n = 1", "wide": wide}))
+def test_update_that_software_refuses_leaves_the_table_as_it_was(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(queries: QuerySet) -> None:
+        assert [subscription.id for subscription in queries] == ["patterns"]
+        raise DeviceError("no room")
+
+    monkeypatch.setattr(live.device._software, "add", refuse)
+    patterns = " OR ".join(f"(n = {n} AND s LIKE '%{n}')" for n in range(SPARE + 1))
+    with pytest.raises(DeviceError, match="no room"):
+        live.device.add(query_set({"narrow": "n = 1", "patterns": patterns}))
     live.check()
     assert live.device.stats()["table"] == 0
 
