@@ -39,7 +39,7 @@ class Encoder:
         wire = wire_of(manifest.fields)
         coded = [manifest.fields[number] for number in wire.coded]
         self._codes = [
-            CodeColumn(field) if isinstance(field, CodeField) else _PairColumn(field)
+            CodeColumn(field) if isinstance(field, CodeField) else PairColumn(field)
             for field in coded
         ]
         widths = [field.width for field in coded]
@@ -149,7 +149,7 @@ class _ValueColumn:
         return numbers * present, present
 
 
-class _PairColumn:
+class PairColumn:
     """How two attributes relate, compared in their common type."""
 
     def __init__(self, field: PairField) -> None:

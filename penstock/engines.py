@@ -12,6 +12,12 @@ from penstock.host.matcher import Matcher
 from penstock.host.one_at_a_time import OneAtATime
 
 
+def _software(queries: QuerySet, progress: Progress | None, *, threads: int = 1) -> Device:
+    from penstock.host.software.device import SoftwareDevice
+
+    return SoftwareDevice(queries, progress, threads=threads)
+
+
 def _oracle(queries: QuerySet, progress: Progress | None) -> Device:
     from penstock.sim.reference import OracleDevice
 
@@ -49,6 +55,7 @@ def _simulated(
 ENGINES: dict[str, Callable[[QuerySet, Progress | None], Device]] = {
     "reference": _reference,  # BE-Tree, the model that everything is verified against
     "oracle": _oracle,  # every condition on every event: the definition
+    "software": _software,  # compiled loops on the CPU
     "simulated": _simulated,  # the circuit, cycle by cycle
 }
 

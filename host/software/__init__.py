@@ -1,0 +1,1 @@
+"""The software engine: query sets as flat arrays, matched by compiled loops."""

@@ -1,0 +1,88 @@
+"""Words of 64 bits in compiled loops: what takes an instruction or two, said so that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+WORDS = 8
+"""Words of a row, which go into one vector."""
+_ROW = ir.VectorType(ir.IntType(64), WORDS)
+
+
+@intrinsic
+def _lowest_bit(typing: Any, word: Any) -> Any:
+    """The number of the lowest bit that is set in a word that is not 0."""
+    if word != types.uint64:
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, True))
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def _copy_row(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
+    """``into[place] = rows[row]`` for rows of `WORDS`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source = _pointer(context, builder, signature.args[2], args[2], args[3])
+        target = _pointer(context, builder, signature.args[0], args[0], args[1])
+        builder.store(builder.load(source, align=8), target, align=8)
+        return context.get_dummy_value()
+
+    return _on_rows(types.void, into, place, rows, row), generate
+
+
+@intrinsic
+def _and_row(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
+    """``into[place] &= rows[row]`` for rows of `WORDS`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source = _pointer(context, builder, signature.args[2], args[2], args[3])
+        target = _pointer(context, builder, signature.args[0], args[0], args[1])
+        met = builder.and_(builder.load(target, align=8), builder.load(source, align=8))
+        builder.store(met, target, align=8)
+        return context.get_dummy_value()
+
+    return _on_rows(types.void, into, place, rows, row), generate
+
+
+@intrinsic
+def _or_of_row(typing: Any, rows: Any, row: Any) -> Any:
+    """All words of a row joined by OR."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        name = f"llvm.vector.reduce.or.v{WORDS}i64"
+        join = builder.module.globals.get(name) or ir.Function(
+            builder.module, ir.FunctionType(ir.IntType(64), [_ROW]), name
+        )
+        source = _pointer(context, builder, signature.args[0], args[0], args[1])
+        return builder.call(join, [builder.load(source, align=8)])
+
+    return _on_rows(types.uint64, rows, row), generate
+
+
+lowest_bit = cast("Callable[[Any], int]", _lowest_bit)
+copy_row = cast("Callable[[Any, int, Any, int], None]", _copy_row)
+and_row = cast("Callable[[Any, int, Any, int], None]", _and_row)
+or_of_row = cast("Callable[[Any, int], int]", _or_of_row)
+
+
+def _on_rows(result: Any, *args: Any) -> Any:
+    """A signature on arrays of rows, each with the number of a row; None for other arrays."""
+    for array in args[::2]:
+        if array.dtype != types.uint64 or array.ndim != 2 or array.layout != "C":
+            return None
+    return result(*(types.int64 if n % 2 else array for n, array in enumerate(args)))
+
+
+def _pointer(context: Any, builder: Any, of: Any, array: Any, row: Any) -> Any:
+    data = context.make_array(of)(context, builder, array).data
+    first = builder.gep(data, [builder.mul(row, row.type(WORDS))])
+    return builder.bitcast(first, _ROW.as_pointer())

@@ -1,0 +1,124 @@
+"""Ids as columns of text, in order of their bytes, which is that of the text."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.host.software.compiled import Scalar, inlined, loop
+from penstock.host.software.packed import Flags, Integers, Numbers
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Ids:
+    """Distinct ids in order."""
+
+    def __init__(self, ids: pa.Array) -> None:
+        self.array = ids
+        self.offsets, self.data = _buffers(ids)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def places(self, ids: Ids) -> Numbers:
+        """How many of these lie before each of some other ids."""
+        found = np.empty(len(ids), np.int32)
+        _search(self.offsets, self.data, ids.offsets, ids.data, found)
+        return found
+
+    def find(self, ids: Ids) -> Numbers:
+        """The number of each of some ids, -1 where it is not here."""
+        places = self.places(ids)
+        found = np.empty(len(ids), np.int32)
+        _check(self.offsets, self.data, ids.offsets, ids.data, places, found)
+        return found
+
+
+def in_order(ids: pa.Array) -> tuple[Ids, Integers]:
+    """The ids in order, and which of them comes first, second and so on."""
+    order = pc.sort_indices(ids)
+    return Ids(ids.take(order)), np.asarray(order).astype(np.int64)
+
+
+def gathered(sources: list[Ids], source: Numbers, number: Numbers) -> pa.Array:
+    """One id after the other, each by the number of its source and its own number there."""
+    if len(sources) == 1:
+        return sources[0].array.take(pa.array(number))
+    firsts = np.cumsum([0, *(len(ids) for ids in sources)])[:-1]
+    offsets = np.zeros(len(number) + 1, np.int64)
+    columns = [(ids.offsets, ids.data) for ids in sources]
+    lengths = np.concatenate([np.diff(starts) for starts, _ in columns])
+    np.cumsum(lengths[firsts[source] + number], out=offsets[1:])
+    data = np.empty(int(offsets[-1]), np.uint8)
+    for at, (starts, text) in enumerate(columns):
+        _copy(starts, text, at, source, number, offsets, data)
+    made = pa.LargeStringArray.from_buffers(len(number), pa.py_buffer(offsets), pa.py_buffer(data))
+    return made.cast(pa.string())
+
+
+def _buffers(ids: pa.Array) -> tuple[Numbers, Bytes]:
+    _, offsets, data = ids.buffers()
+    text = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
+    if not len(ids):
+        return np.zeros(1, np.int32), text
+    found = np.frombuffer(offsets, np.int32)[ids.offset : ids.offset + len(ids) + 1]
+    return found, text
+
+
+@inlined
+def _is_below(
+    starts: Numbers, data: Bytes, at: Scalar, others: Numbers, text: Bytes, number: Scalar
+) -> Scalar:
+    """Whether an id comes before another one."""
+    first, length = starts[at], starts[at + 1] - starts[at]
+    begin, count = others[number], others[number + 1] - others[number]
+    for n in range(min(length, count)):
+        if data[first + n] != text[begin + n]:
+            return data[first + n] < text[begin + n]
+    return length < count
+
+
+@loop
+def _search(starts: Numbers, data: Bytes, others: Numbers, text: Bytes, found: Numbers) -> None:
+    for number in range(len(found)):
+        low, high = 0, len(starts) - 1
+        while low < high:
+            middle = (low + high) >> 1
+            if _is_below(starts, data, middle, others, text, number):
+                low = middle + 1
+            else:
+                high = middle
+        found[number] = low
+
+
+@loop
+def _check(
+    starts: Numbers, data: Bytes, others: Numbers, text: Bytes, places: Numbers, found: Numbers
+) -> None:
+    for number in range(len(found)):
+        at = places[number]
+        is_here = at < len(starts) - 1 and not _is_below(others, text, number, starts, data, at)
+        found[number] = at if is_here else -1
+
+
+@loop
+def _copy(
+    starts: Numbers, text: Bytes, mine: Scalar, source: Numbers, number: Numbers,
+    offsets: Integers, data: Bytes,
+) -> None:  # fmt: skip
+    """Copy the ids of one source to where they belong."""
+    for n in range(len(source)):
+        if source[n] == mine:
+            first = starts[number[n]]
+            for at in range(offsets[n], offsets[n + 1]):
+                data[at] = text[first + at - offsets[n]]
+
+
+def bits_of(flags: Flags) -> npt.NDArray[np.uint64]:
+    """One bit each, 64 to a word."""
+    padded = np.zeros(-(-len(flags) // 64) * 64, bool)
+    padded[: len(flags)] = flags
+    return np.packbits(padded, bitorder="little").view(np.uint64)

@@ -1,0 +1,110 @@
+"""Answers of several segments brought together, in the order of ids or of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.host.software.compiled import Scalar, inlined, loop
+from penstock.host.software.packed import Integers, Numbers
+from penstock.host.software.segment import Segment
+
+
+class Found(NamedTuple):
+    """What a segment found: the numbers of event ``e`` end at ``ends[e]``; scores, if ranked."""
+
+    ends: Integers
+    numbers: Numbers
+    scores: Integers
+
+
+class Joined(NamedTuple):
+    """The same of several segments, with which segment each number is of."""
+
+    ends: Integers
+    source: Numbers
+    numbers: Numbers
+    scores: Integers
+
+
+def joined(segments: Sequence[Segment], found: Sequence[Found], k: int) -> Joined:
+    """All of it in the order of ids; or the k best of each event, where k is not 0."""
+    if len(found) == 1:
+        ends, numbers, scores = found[0]
+        return Joined(ends, np.zeros(len(numbers), np.int32), numbers, scores)
+    starts = np.cumsum([0, *(len(one.numbers) for one in found)])
+    # Of two segments, where in `places` stands how many of one lie before each of the other.
+    tables = np.zeros((len(found), len(found)), np.int64)
+    places = []
+    size = 0
+    for later in range(len(found)):
+        for earlier in range(later):
+            places.append(segments[later].places_in(segments[earlier]))
+            tables[earlier, later] = size
+            size += len(places[-1])
+    rows = len(found[0].ends)
+    made = Joined(
+        np.zeros(rows, np.int64),
+        np.zeros(int(starts[-1]), np.int32),
+        np.zeros(int(starts[-1]), np.int32),
+        np.zeros(int(starts[-1]) if k else 0, np.int64),
+    )
+    used = _join(
+        np.stack([one.ends for one in found]) + starts[:-1, None],
+        starts,
+        np.concatenate([one.numbers for one in found]),
+        np.concatenate([one.scores for one in found]),
+        tables,
+        np.concatenate(places),
+        k,
+        *made,
+    )
+    return Joined(made.ends, made.source[:used], made.numbers[:used], made.scores[:used])
+
+
+@inlined
+def _is_before(
+    one: Scalar, number: Scalar, other: Scalar, than: Scalar, tables: Integers, places: Numbers
+) -> Scalar:
+    """Whether a subscription's id lies before that of one in another segment."""
+    if one < other:
+        return number < places[tables[one, other] + than]
+    return places[tables[other, one] + number] <= than
+
+
+@loop
+def _join(
+    ends: Integers, starts: Integers, numbers: Numbers, scores: Integers, tables: Integers,
+    places: Numbers, k: Scalar, to: Integers, source: Numbers, into: Numbers, worth: Integers,
+) -> Scalar:  # fmt: skip
+    """Take again and again what comes first of what is next in the segments."""
+    used = 0
+    at = starts
+    for event in range(ends.shape[1]):
+        first = used
+        while True:
+            best = -1
+            for n in range(len(ends)):
+                if at[n] == ends[n, event]:
+                    continue
+                if best < 0:
+                    best = n
+                    continue
+                score = scores[at[n]] - scores[at[best]] if k else np.int64(0)
+                if score > 0 or (
+                    score == 0
+                    and _is_before(n, numbers[at[n]], best, numbers[at[best]], tables, places)
+                ):
+                    best = n
+            if best < 0:
+                break
+            if k == 0 or used - first < k:
+                source[used], into[used] = best, numbers[at[best]]
+                if k:
+                    worth[used] = scores[at[best]]
+                used += 1
+            at[best] += 1
+        to[event] = used
+    return used

@@ -1,0 +1,132 @@
+"""Subscriptions, from tables or one by one, as one `Packed`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from penstock.gen.normal import Leaf, Normal, Pair, Test, leaves_of
+from penstock.gen.schema import Attribute, Schema
+from penstock.gen.types import Key
+from penstock.host.software.cuts import Cuts, Keys, has_short_keys
+from penstock.host.software.pack_normal import FieldKey, NormalPacker, field_key, relation_field
+from penstock.host.software.pack_tables import TableRows
+from penstock.host.software.packed import CutField, Field, Integers, Literals, Packed, Programs
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """The subscriptions of a `Packed`, numbered: first those of the tables, then the single ones.
+
+    ``order[i]`` is the number that subscription ``i`` of that row gets.
+    """
+
+    schema: Schema
+    tables: tuple[TableRows, ...]
+    singles: tuple[tuple[Normal, int], ...]
+    """Condition and base score."""
+    order: Integers
+
+
+def pack(conditions: Conditions) -> Packed:
+    """The subscriptions as flat arrays."""
+    fields = _fields(conditions)
+    numbers = {f.attribute.index: n for n, f in enumerate(fields) if isinstance(f, CutField)}
+    cuts = {f.attribute.index: f.cuts for f in fields if isinstance(f, CutField)}
+    parts: list[Literals] = []
+    pools = []
+    pool_size = 0
+    for table in conditions.tables:
+        packable = table.literals(numbers, cuts)
+        moved = packable.literals.is_set * np.uint32(pool_size)
+        of = packable.literals
+        parts.append(Literals.of(of.field, of.low + moved, of.high + moved, of.is_set, of.weight))
+        pools.append(packable.pool)
+        pool_size += len(packable.pool) // 2
+    packer = NormalPacker(fields, pool_size)
+    for condition, _ in conditions.singles:
+        packer.add(condition)
+    parts.append(packer.literals())
+    pools.append(np.array(packer.pool, np.uint32))
+    counts = np.concatenate(
+        [*(table.counts for table in conditions.tables), np.array(packer.counts, np.int64)]
+    )
+    return _ordered(
+        conditions, fields, Literals.joined(parts), counts, np.concatenate(pools), packer
+    )
+
+
+def _ordered(
+    conditions: Conditions,
+    fields: tuple[Field, ...],
+    literals: Literals,
+    counts: Integers,
+    pool: Keys,
+    packer: NormalPacker,
+) -> Packed:
+    """Put subscriptions where their numbers say."""
+    order = conditions.order
+    owners = np.repeat(order, counts)
+    by_number = np.argsort(owners, kind="stable")
+    starts = np.zeros(len(order) + 1, np.int64)
+    sizes = np.zeros(len(order), np.int64)
+    sizes[order] = counts
+    np.cumsum(sizes, out=starts[1:])
+    base = np.zeros(len(order), np.int64)
+    first_single = len(order) - len(conditions.singles)
+    base[order[first_single:]] = [weight for _, weight in conditions.singles]
+    programs = packer.programs()
+    owned = order[first_single:][programs.owner] if len(programs) else programs.owner
+    return Packed(fields, starts, literals.take(by_number), pool, _owned(programs, owned), base)
+
+
+def _owned(programs: Programs, owner: Integers) -> Programs:
+    return Programs(
+        owner, programs.starts, programs.literals, programs.if_true, programs.if_false,
+        programs.step_starts, programs.step_kind, programs.step_value,
+    )  # fmt: skip
+
+
+def _fields(conditions: Conditions) -> tuple[Field, ...]:
+    """A field for each attribute that is tested, and for each pair and pattern."""
+    tested: dict[int, list[Keys]] = {}
+    for table in conditions.tables:
+        for index in np.unique(table.attributes).tolist():
+            tested.setdefault(index, [])
+        for attribute, keys in table.cut_keys():
+            tested[attribute.index].append(keys)
+    single: dict[int, set[Key]] = {}
+    others: dict[FieldKey, Field] = {}
+    leaves = chain.from_iterable(leaves_of(condition) for condition, _ in conditions.singles)
+    for leaf in leaves:
+        _collect(leaf, single, others)
+    attributes = conditions.schema.attributes
+    found = [
+        CutField(attributes[index], _cuts(attributes[index], tested, single))
+        for index in sorted({*tested, *single})
+    ]
+    return (*found, *others.values())
+
+
+def _collect(leaf: Leaf, single: dict[int, set[Key]], others: dict[FieldKey, Field]) -> None:
+    if isinstance(leaf, Test):
+        single.setdefault(leaf.attribute.index, set()).update(leaf.values.cuts)
+    elif field_key(leaf) not in others:
+        assert isinstance(leaf, Pair), "patterns are the host's to test"
+        others[field_key(leaf)] = relation_field(leaf)
+
+
+def _cuts(
+    attribute: Attribute, tested: Mapping[int, Sequence[Keys]], single: Mapping[int, set[Key]]
+) -> Cuts:
+    arrays = tested.get(attribute.index, ())
+    keys = single.get(attribute.index, set())
+    if not has_short_keys(attribute.type):
+        return Cuts.of(
+            {*keys, *chain.from_iterable(array.tolist() for array in arrays)}, attribute.type
+        )
+    own = np.array(list(keys), dtype=np.int64)
+    return Cuts(np.unique(np.concatenate([own, *arrays])), attribute.type)

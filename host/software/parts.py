@@ -1,0 +1,72 @@
+"""A segment with those of its subscriptions that are still there: a moment of a device's life."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.host.software.blocks import Words
+from penstock.host.software.compiled import loop
+from penstock.host.software.ids import Ids
+from penstock.host.software.match import ONE
+from penstock.host.software.packed import Flags, Numbers
+from penstock.host.software.segment import Segment
+from penstock.host.software.tiles import Alive
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A segment at a moment. Nothing in it changes: without some subscriptions it is another."""
+
+    segment: Segment
+    alive: Alive
+    count: int
+
+    @classmethod
+    def whole(cls, segment: Segment) -> Part:
+        return cls(segment, segment.alive(np.ones(len(segment), bool)), len(segment))
+
+    def flags(self) -> Flags:
+        """By number, whether a subscription is still there."""
+        bits = np.unpackbits(self.alive.by_number.view(np.uint8), bitorder="little")
+        return bits[: len(self.segment)].astype(bool)
+
+    def find(self, ids: Ids) -> Numbers:
+        """The number of each of some ids, -1 where it is not here, or not any more."""
+        numbers = self.segment.ids.find(ids)
+        known = numbers[numbers >= 0].astype(np.int64)
+        bits = self.alive.by_number[known >> 6] >> (known & 63).astype(np.uint64) & ONE
+        numbers[np.flatnonzero(numbers >= 0)[bits == 0]] = -1
+        return numbers
+
+    def without(self, numbers: Numbers) -> Part:
+        """The same less some subscriptions that are there."""
+        alive = Alive(self.alive.in_blocks.copy(), self.alive.by_number.copy())
+        _clear(numbers, self.segment.places, alive.in_blocks.reshape(-1), alive.by_number)
+        return Part(self.segment, alive, self.count - len(numbers))
+
+    def only(self, numbers: Iterable[int]) -> Part:
+        """The same less all but some subscriptions that are there."""
+        flags = np.zeros(len(self.segment), bool)
+        flags[np.fromiter(numbers, np.int64)] = True
+        return Part(self.segment, self.segment.alive(flags), int(flags.sum()))
+
+    def split(self, numbers: Iterable[int]) -> tuple[Part, Part | None]:
+        """The same less some subscriptions, and less all others if any of them is there."""
+        flags = self.flags()
+        chosen = np.array([number for number in numbers if flags[number]], np.int32)
+        if not len(chosen):
+            return self, None
+        return self.without(chosen), self.only(chosen)
+
+
+@loop
+def _clear(numbers: Numbers, places: Numbers, in_blocks: Words, by_number: Words) -> None:
+    for at in range(len(numbers)):
+        number = np.int64(numbers[at])
+        by_number[number >> 6] &= ~(ONE << np.uint64(number & 63))
+        place = np.int64(places[number])
+        if place >= 0:
+            in_blocks[place >> 6] &= ~(ONE << np.uint64(place & 63))

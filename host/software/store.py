@@ -1,0 +1,174 @@
+"""The parts of a software device as subscriptions come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Condition, Thread
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.gen.expr import Subscription
+from penstock.gen.queryset import Progress, QuerySet
+from penstock.host.software.ids import Ids, in_order
+from penstock.host.software.merge import merged
+from penstock.host.software.packed import Integers
+from penstock.host.software.parts import Part
+from penstock.host.software.segment import segment_of
+
+GROWTH = 3
+"""A part is merged with all behind it once they are together a third of its size."""
+FEW = 64
+"""Subscriptions that wait until somebody asks for the parts, rather than become one at once."""
+
+
+class Store:
+    """A main part, and behind it smaller ones: what was added since, in the order in which it came.
+
+    A thread merges parts while they go on being used, and then puts the new one in their place. As
+    parts grow in steps, each subscription is packed but a few times. The thread ends when there is
+    nothing to merge, and another one begins when there is.
+    """
+
+    def __init__(self, queries: QuerySet, progress: Progress | None = None) -> None:
+        self._schema = queries.schema
+        self._waiting: dict[str, Subscription] = {}
+        self._parts: tuple[Part, ...] = (Part.whole(segment_of(queries, progress)),)
+        self._changed = Condition()
+        self._merging: Thread | None = None
+        self._is_open = True
+
+    def parts(self) -> tuple[Part, ...]:
+        """The parts at this moment."""
+        with self._changed:
+            self._settle()
+            return self._parts
+
+    def add(self, queries: QuerySet) -> None:
+        """Take in subscriptions, or none; ValueError if an id is here already."""
+        ids = _sorted_ids(queries)
+        with self._changed:
+            self._check_new(ids)
+            singles = queries.singles
+            if len(singles) == len(queries) and len(singles) + len(self._waiting) <= FEW:
+                self._waiting |= {single.id: single for single in singles}
+                return
+        part = Part.whole(segment_of(queries))
+        with self._changed:
+            self._check_new(ids)
+            self._append(part)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Take out subscriptions, or none; KeyError if one is not here."""
+        with self._changed:
+            waiting = {id for id in ids if id in self._waiting}
+            others, _ = in_order(pa.array(sorted({*ids} - waiting), pa.string()))
+            found = [part.find(others) for part in self._parts]
+            known = np.logical_or.reduce([numbers >= 0 for numbers in found])
+            if not known.all():
+                unknown = others.array[int(np.argmin(known))].as_py()
+                raise KeyError(f"no subscription {unknown!r} on the device")
+            for id in waiting:
+                del self._waiting[id]
+            self._parts = tuple(
+                part.without(numbers[numbers >= 0]) if (numbers >= 0).any() else part
+                for part, numbers in zip(self._parts, found, strict=True)
+            )
+            self._see_to_merging()
+
+    def where(self, id: str) -> str:
+        """Whether a subscription is in the main part, or still behind it."""
+        ids = Ids(pa.array([id], pa.string()))
+        with self._changed:
+            here = [part.find(ids)[0] >= 0 for part in self._parts]
+            if not any(here) and id not in self._waiting:
+                raise KeyError(f"no subscription {id!r} on the device")
+            return "index" if here[0] else "recent"
+
+    def stats(self) -> Mapping[str, int]:
+        with self._changed:
+            first, *others = self._parts
+            recent = sum(part.count for part in others) + len(self._waiting)
+            size = sum(part.segment.nbytes for part in self._parts)
+            return {"index": first.count, "recent": recent, "bytes": size}
+
+    def wait(self) -> None:
+        """Return once there is nothing left to merge."""
+        while (thread := self._merging) is not None:
+            thread.join()
+
+    def close(self) -> None:
+        """Merge no more."""
+        with self._changed:
+            self._is_open = False
+        self.wait()
+
+    def _check_new(self, ids: Ids) -> None:
+        known = [part.find(ids) >= 0 for part in self._parts]
+        known.append(np.array([id in self._waiting for id in ids.array.to_pylist()], bool))
+        here = np.logical_or.reduce(known)
+        if here.any():
+            twice = ids.array[int(np.argmax(here))].as_py()
+            raise ValueError(f"subscription {twice!r} is on the device already")
+
+    def _settle(self) -> None:
+        """Make a part of what has been waiting."""
+        if self._waiting:
+            queries = QuerySet(self._schema)
+            for subscription in self._waiting.values():
+                queries.insert(subscription)
+            part = Part.whole(segment_of(queries))
+            self._waiting = {}
+            self._append(part)
+
+    def _append(self, part: Part) -> None:
+        self._parts = (*self._parts, part)
+        self._see_to_merging()
+
+    def _see_to_merging(self) -> None:
+        if self._is_open and self._merging is None and _to_merge(self._parts):
+            self._merging = Thread(target=self._merge, name="penstock merge", daemon=True)
+            self._merging.start()
+
+    def _merge(self) -> None:
+        while True:
+            with self._changed:
+                chosen = _to_merge(self._parts) if self._is_open else ()
+                if not chosen:
+                    self._merging = None
+                    return
+            segment, numbers = merged(
+                [part.segment for part in chosen], [part.flags() for part in chosen]
+            )
+            new = Part.whole(segment)
+            with self._changed:
+                self._replace(chosen, new, numbers)
+
+    def _replace(self, chosen: Sequence[Part], new: Part, numbers: Sequence[Integers]) -> None:
+        """Put a merged part in the place of its parts, less what was removed meanwhile."""
+        first = next(n for n, part in enumerate(self._parts) if part.segment is chosen[0].segment)
+        now = self._parts[first : first + len(chosen)]
+        gone = [
+            moved[before.flags() & ~after.flags()]
+            for before, after, moved in zip(chosen, now, numbers, strict=True)
+        ]
+        removed = np.concatenate(gone).astype(np.int32)
+        kept = new.without(removed) if len(removed) else new
+        self._parts = (*self._parts[:first], kept, *self._parts[first + len(chosen) :])
+
+
+def _to_merge(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The last parts that are worth merging, or one that is half empty; nothing if none is."""
+    total, count = parts[-1].count, 1
+    while count < len(parts) and parts[-count - 1].count < GROWTH * total:
+        count += 1
+        total += parts[-count].count
+    if count > 1:
+        return tuple(parts[-count:])
+    return next(((part,) for part in parts if 2 * part.count < len(part.segment)), ())
+
+
+def _sorted_ids(queries: QuerySet) -> Ids:
+    tables = [table.ids.take(pa.array(rows)) for table, rows in queries.tables]
+    singles = pa.array([single.id for single in queries.singles], pa.string())
+    return in_order(pa.concat_arrays([*tables, singles]))[0]
