@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 WORDS = 8
 """Words of a row, which go into one vector."""
+ONE = np.uint64(1)
 _ROW = ir.VectorType(ir.IntType(64), WORDS)
 
 
@@ -54,6 +56,20 @@ def _and_row(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
 
 
 @intrinsic
+def _or_row(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
+    """``into[place] |= rows[row]`` for rows of `WORDS`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source = _pointer(context, builder, signature.args[2], args[2], args[3])
+        target = _pointer(context, builder, signature.args[0], args[0], args[1])
+        met = builder.or_(builder.load(target, align=8), builder.load(source, align=8))
+        builder.store(met, target, align=8)
+        return context.get_dummy_value()
+
+    return _on_rows(types.void, into, place, rows, row), generate
+
+
+@intrinsic
 def _or_of_row(typing: Any, rows: Any, row: Any) -> Any:
     """All words of a row joined by OR."""
 
@@ -69,9 +85,10 @@ def _or_of_row(typing: Any, rows: Any, row: Any) -> Any:
 
 
 lowest_bit = cast("Callable[[Any], int]", _lowest_bit)
-copy_row = cast("Callable[[Any, int, Any, int], None]", _copy_row)
-and_row = cast("Callable[[Any, int, Any, int], None]", _and_row)
-or_of_row = cast("Callable[[Any, int], int]", _or_of_row)
+copy_row = cast("Callable[[Any, Any, Any, Any], None]", _copy_row)
+and_row = cast("Callable[[Any, Any, Any, Any], None]", _and_row)
+or_row = cast("Callable[[Any, Any, Any, Any], None]", _or_row)
+or_of_row = cast("Callable[[Any, Any], int]", _or_of_row)
 
 
 def _on_rows(result: Any, *args: Any) -> Any:

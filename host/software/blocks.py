@@ -46,14 +46,17 @@ class Blocks(NamedTuple):
 FIELD, LOW, HIGH, SHIFT, ROWS = range(5)
 
 
-def blocks_of(packed: Packed, members: Numbers, chances: Floats) -> Blocks:
-    """Blocks of subscriptions in the order given; a place with -1 stays free."""
+def blocks_of(packed: Packed, members: Numbers, chances: Floats, bare: int) -> Blocks:
+    """Blocks of subscriptions in the order given; a place with -1 stays free.
+
+    The first ``bare`` ones have no rows, and say nothing about their members.
+    """
     count = len(members) // WIDTH
     codes = np.array([*(field.codes for field in packed.fields), 1], np.int64)
     starts = np.zeros(count + 1, np.int64)
     slots = np.zeros((count * min(MAX_SLOTS, len(codes)) + 1, 5), np.int64)
     literals = packed.starts, packed.literals.columns, packed.pool
-    _plan_slots(*literals, chances, codes, members, starts, slots)
+    _plan_slots(*literals, chances, codes, members, bare, starts, slots)
     used = int(starts[-1])
     rows = np.full((int(slots[used, ROWS]), WORDS), 2**64 - 1, np.uint64)
     rough = np.zeros((count, WORDS), np.uint64)
@@ -61,6 +64,7 @@ def blocks_of(packed: Packed, members: Numbers, chances: Floats) -> Blocks:
     has_program = np.zeros(len(packed), np.bool_)
     has_program[packed.programs.owner] = True
     _fill_rows(*literals, has_program, len(codes), members, starts, made.slots, rows, rough)
+    rough[:bare] = 0
     return made
 
 
@@ -73,7 +77,7 @@ def row_of(code: Scalar, low: Scalar, high: Scalar, shift: Scalar) -> Scalar:
 @compiled
 def _plan_slots(
     starts: Integers, literals: Codes, pool: Codes, chances: Floats, codes: Integers,
-    members: Numbers, slot_starts: Integers, slots: Integers,
+    members: Numbers, bare: Scalar, slot_starts: Integers, slots: Integers,
 ) -> None:  # fmt: skip
     """Choose the fields of each block that sort out most, and how fine their rows are."""
     gain = np.zeros(len(codes))
@@ -81,7 +85,7 @@ def _plan_slots(
     high = np.zeros(len(codes), np.int64)
     used = np.zeros(len(codes), np.int64)
     slot = 0
-    for block in range(len(slot_starts) - 1):
+    for block in range(bare, len(slot_starts) - 1):
         count = 0
         for number in members[block * WIDTH : (block + 1) * WIDTH]:
             if number < 0:

@@ -37,7 +37,7 @@ class Groups(NamedTuple):
 
 def one_group(order: Numbers) -> Groups:
     """All subscriptions in blocks, in this order, for every event."""
-    members = _padded(order)
+    members = padded(order)
     return Groups(members, len(members) // WIDTH, np.zeros(0, np.int32))
 
 
@@ -46,11 +46,11 @@ def grouped(packed: Packed, access: Access, order: Numbers) -> Groups:
     fields = len(packed.fields)
     bounds = np.searchsorted(access.field[order], np.arange(-1, fields + 1))
     of_field = [order[bounds[n] : bounds[n + 1]] for n in range(fields + 1)]
-    nowhere = _padded(of_field[0])
+    nowhere = padded(of_field[0])
     full = [group[: len(group) // WIDTH * WIDTH] for group in of_field[1:]]
     rests = [group[len(group) // WIDTH * WIDTH :] for group in of_field[1:]]
     joined = _joined(packed, [rest for rest in rests if len(rest)])
-    blocks = [_padded(group) for group in joined if len(group) >= LEAST]
+    blocks = [padded(group) for group in joined if len(group) >= LEAST]
     none = np.zeros(0, np.int32)
     single = np.concatenate([none, *(group for group in joined if len(group) < LEAST)])
     members = np.concatenate([nowhere, *full, *blocks])
@@ -92,7 +92,8 @@ def _uses(packed: Packed, members: Numbers) -> Integers:
     return np.bincount(packed.literals.field[places], minlength=len(packed.fields) + 1)
 
 
-def _padded(members: Iterable[int] | npt.NDArray[np.int32]) -> Numbers:
+def padded(members: Iterable[int] | npt.NDArray[np.int32]) -> Numbers:
+    """Members, and free places up to the end of their last block."""
     found = np.asarray(members, np.int32)
     padded = np.full(-(-len(found) // WIDTH) * WIDTH, -1, np.int32)
     padded[: len(found)] = found

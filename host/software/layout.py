@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.host.software.access import Access, access_of, chances_of
+from penstock.host.software.access import NOWHERE, Access, access_of, chances_of
 from penstock.host.software.blocks import MAX_SLOTS, WIDTH, Blocks, blocks_of
 from penstock.host.software.compiled import Scalar, compiled
 from penstock.host.software.cuts import Codes
-from penstock.host.software.grouping import grouped, one_group
+from penstock.host.software.formulas import Formulas, formulas_of
+from penstock.host.software.grouping import grouped, one_group, padded
 from penstock.host.software.packed import Integers, Numbers, Packed
 
 ENTRIES = 8
@@ -42,6 +43,8 @@ class Layout(NamedTuple):
     """All subscriptions of a `Packed`, in blocks or single."""
 
     blocks: Blocks
+    formulas: Formulas
+    """The conditions in the very first blocks, which have no rows."""
     always: int
     """The first blocks up to this one are for every event, the others are in the lists."""
     lists: Lists
@@ -63,10 +66,16 @@ def layout_of(packed: Packed) -> tuple[Layout, Cost]:
     access = access_of(packed)
     cost = _cost(packed, access)
     order = np.lexsort((access.high, access.low, access.field)).astype(np.int32)
-    members, always, single = one_group(order) if cost.is_flat else grouped(packed, access, order)
-    blocks = blocks_of(packed, members, chances_of(packed))
-    lists = _lists(packed, access, members, always, single)
-    return Layout(blocks, always, lists), cost
+    is_formula = np.zeros(len(packed), bool)
+    is_formula[packed.programs.owner] = True
+    is_formula &= access.field == NOWHERE
+    first, rest = padded(order[is_formula[order]]), order[~is_formula[order]]
+    groups = one_group(rest) if cost.is_flat else grouped(packed, access, rest)
+    members = np.concatenate([first, groups.members])
+    always = len(first) // WIDTH + groups.always
+    blocks = blocks_of(packed, members, chances_of(packed), len(first) // WIDTH)
+    lists = _lists(packed, access, members, always, groups.single)
+    return Layout(blocks, formulas_of(packed, first), always, lists), cost
 
 
 def _cost(packed: Packed, access: Access) -> Cost:

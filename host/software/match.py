@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.host.software.bits import WORDS, lowest_bit
+from penstock.host.software.admission import has
+from penstock.host.software.bits import ONE, WORDS, lowest_bit
 from penstock.host.software.blocks import Words
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
@@ -12,8 +13,6 @@ from penstock.host.software.layout import Layout
 from penstock.host.software.meet import meet
 from penstock.host.software.packed import ACCEPT, Integers, Numbers
 from penstock.host.software.tiles import Alive, Scratch, Tests, Tile
-
-ONE = np.uint64(1)
 
 
 @compiled
@@ -26,7 +25,7 @@ def match_tile(
     The numbers of the subscriptions that match event ``e`` end at ``ends[e]`` in ``out``.
     """
     codes, field_starts, fields = tile
-    (members, _, _, _, rough), _, (_, shift, cells, _, _, single_starts, singles) = layout
+    (members, _, _, _, rough), _, _, (_, shift, cells, _, _, single_starts, singles) = layout
     starts, literals, pool, program, program_starts, tested, jumps = tests
     (pair_starts, pair_block, result, found, _, _, _, seen, parts, _) = scratch
     by_number = alive.by_number
@@ -42,19 +41,6 @@ def match_tile(
         used = _drain(seen, parts, out, used)
         ends[event] = used
     return count, used
-
-
-@inlined
-def has(literals: Codes, place: Scalar, pool: Codes, codes: Codes, event: Scalar) -> Scalar:
-    """Whether a literal holds for an event's codes."""
-    code = np.int64(codes[event, literals[place, 0]])
-    low, high = np.int64(literals[place, 1]), np.int64(literals[place, 2])
-    if not literals[place, 3]:
-        return low <= code and code < high
-    for at in range(low, high):
-        if code < np.int64(pool[2 * at + 1]):
-            return np.int64(pool[2 * at]) <= code
-    return False
 
 
 @inlined

@@ -8,6 +8,7 @@ from penstock.host.software.bits import and_row, copy_row, or_of_row
 from penstock.host.software.blocks import FIELD, HIGH, LOW, ROWS, SHIFT, Words, row_of
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
+from penstock.host.software.formulas import run_formulas
 from penstock.host.software.layout import Layout
 from penstock.host.software.packed import Integers, Numbers
 from penstock.host.software.tiles import TILE_PAIRS, Alive, Scratch, Tile
@@ -17,7 +18,7 @@ from penstock.host.software.tiles import TILE_PAIRS, Alive, Scratch, Tile
 def meet(tile: Tile, first: Scalar, layout: Layout, alive: Alive, scratch: Scratch) -> Scalar:
     """Hold events from ``first`` on against the blocks that they come to; how many events."""
     codes, field_starts, fields = tile
-    (_, slot_starts, slots, rows, _), always, lists = layout
+    (members, slot_starts, slots, rows, _), formulas, always, lists = layout
     _, shift, cells, block_starts, blocks, _, _ = lists
     (pair_starts, pair_block, result, found, by_block, order, pair_event, _, _, _) = scratch
     count = _pair_up(
@@ -28,6 +29,8 @@ def meet(tile: Tile, first: Scalar, layout: Layout, alive: Alive, scratch: Scrat
         pair_starts[count], codes, slot_starts, slots, rows, alive.in_blocks,
         pair_block, pair_event, by_block, order, result, found,
     )  # fmt: skip
+    if len(formulas.tested):
+        run_formulas(formulas, codes, first, count, members, pair_starts, result, found)
     return count
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.host.software.bits import ONE
 from penstock.host.software.blocks import Words
 from penstock.host.software.compiled import loop
 from penstock.host.software.ids import Ids
-from penstock.host.software.match import ONE
 from penstock.host.software.packed import Flags, Numbers
 from penstock.host.software.segment import Segment
 from penstock.host.software.tiles import Alive

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from penstock.host.software.bits import WORDS, lowest_bit
+from penstock.host.software.admission import has
+from penstock.host.software.bits import ONE, WORDS, lowest_bit
 from penstock.host.software.blocks import WIDTH, Words
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
 from penstock.host.software.layout import Layout
-from penstock.host.software.match import ONE, has, holds
+from penstock.host.software.match import holds
 from penstock.host.software.meet import meet
 from penstock.host.software.packed import Integers, Numbers, Packed, Programs
 from penstock.host.software.tiles import Alive, Scratch, Tests, Tile
@@ -219,7 +220,7 @@ def rank_tile(
     The best matches of event ``e`` end at ``ends[e]``; there is room for k of each event.
     """
     codes, field_starts, fields = tile
-    (members, _, _, _, rough), _, (_, shift, cells, _, _, single_starts, singles) = layout
+    (members, _, _, _, rough), _, _, (_, shift, cells, _, _, single_starts, singles) = layout
     starts, literals, pool, program, program_starts, tested, jumps = tests
     (pair_starts, pair_block, result, found, _, _, _, _, _, _) = scratch
     sure, bound, _, earned, step_starts, step_kind, step_value = worth
