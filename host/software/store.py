@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Condition, Thread
 
 import numpy as np
@@ -70,11 +70,10 @@ class Store:
                 raise KeyError(f"no subscription {unknown!r} on the device")
             for id in waiting:
                 del self._waiting[id]
-            self._parts = tuple(
+            self._put(
                 part.without(numbers[numbers >= 0]) if (numbers >= 0).any() else part
                 for part, numbers in zip(self._parts, found, strict=True)
             )
-            self._see_to_merging()
 
     def where(self, id: str) -> str:
         """Whether a subscription is in the main part, or still behind it."""
@@ -122,10 +121,12 @@ class Store:
             self._append(part)
 
     def _append(self, part: Part) -> None:
-        self._parts = (*self._parts, part)
-        self._see_to_merging()
+        self._put((*self._parts, part))
 
-    def _see_to_merging(self) -> None:
+    def _put(self, parts: Iterable[Part]) -> None:
+        """These are the parts now, but for empty ones behind the main part."""
+        first, *others = parts
+        self._parts = (first, *(part for part in others if part.count))
         if self._is_open and self._merging is None and _to_merge(self._parts):
             self._merging = Thread(target=self._merge, name="penstock merge", daemon=True)
             self._merging.start()
@@ -146,15 +147,17 @@ class Store:
 
     def _replace(self, chosen: Sequence[Part], new: Part, numbers: Sequence[Integers]) -> None:
         """Put a merged part in the place of its parts, less what was removed meanwhile."""
-        first = next(n for n, part in enumerate(self._parts) if part.segment is chosen[0].segment)
-        now = self._parts[first : first + len(chosen)]
-        gone = [
-            moved[before.flags() & ~after.flags()]
-            for before, after, moved in zip(chosen, now, numbers, strict=True)
+        now = {part.segment: part.flags() for part in self._parts}
+        removed = [
+            moved[before.flags() & ~now.get(before.segment, np.zeros(len(moved), bool))]
+            for before, moved in zip(chosen, numbers, strict=True)
         ]
-        removed = np.concatenate(gone).astype(np.int32)
-        kept = new.without(removed) if len(removed) else new
-        self._parts = (*self._parts[:first], kept, *self._parts[first + len(chosen) :])
+        kept = new.without(np.concatenate(removed).astype(np.int32))
+        old = {part.segment for part in chosen}
+        places = [n for n, part in enumerate(self._parts) if part.segment in old]
+        first = places[0] if places else len(self._parts)  # parts that are empty by now are gone
+        others = [part for part in self._parts if part.segment not in old]
+        self._put((*others[:first], kept, *others[first:]))
 
 
 def _to_merge(parts: Sequence[Part]) -> tuple[Part, ...]:
