@@ -172,8 +172,10 @@ class QuerySet:
 
     def owned_by(self, owner: str) -> pa.Array:
         """The ids of the owner's subscriptions, in order."""
-        owned = [single.id for single in self.singles if single.owner == owner]
-        return pa.array(sorted(owned), pa.string())
+        owned = [pa.array([s.id for s in self.singles if s.owner == owner], pa.string())]
+        if not owner:  # tables say of nobody whose it is
+            owned += [table.ids.take(pa.array(kept)) for table, kept in self.tables]
+        return pa.concat_arrays(owned).sort()
 
     def expiries(self) -> Iterator[tuple[datetime, str]]:
         """When each subscription expires that ever does, and its id; in no order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from io import BufferedRandom
 from pathlib import Path
@@ -36,17 +36,16 @@ class SavedSet:
         """Take up what was saved, changes since included; DataError if it is damaged."""
         if not (path / INDEX).exists():
             raise DataError(f"{path} is no saved set: matcher.save makes one, load reads files")
-        lock = _locked(path)
-        try:
+        with ExitStack() as held:
+            lock = held.enter_context(_locked(path))
             snapshot = read(path)
             log_path = path / _log_name(snapshot.generation)
             log = Log(log_path)
+            held.callback(log.close)
             for number, record in enumerate(log.records):
                 source = f"{log_path}, record {number} at byte {record.start}"
                 changes.apply(record.payload, snapshot.queries, source)
-        except BaseException:
-            lock.close()
-            raise
+            held.pop_all()
         _clear(path, snapshot.generation)
         return cls(path, lock, log), snapshot.queries
 
@@ -55,17 +54,16 @@ class SavedSet:
         """Save a set where none is, or in place of one that nobody has open."""
         with _telling(path):
             path.mkdir(parents=True, exist_ok=True)
-        lock = _locked(path)
-        try:
+        with ExitStack() as held:
+            lock = held.enter_context(_locked(path))
             foreign = _foreign(path)
             if foreign:
                 raise DataError(
                     f"{path} holds {foreign!r}, which is of no saved set; choose another folder"
                 )
-            return cls(path, lock, _replaced(path, queries, at))
-        except BaseException:
-            lock.close()
-            raise
+            log = _replaced(path, queries, at)
+            held.pop_all()
+        return cls(path, lock, log)
 
     def replace(self, queries: QuerySet, at: datetime) -> None:
         """Save a set in place of this one; from now on its changes are logged."""
