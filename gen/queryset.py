@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
@@ -152,6 +152,11 @@ class QuerySet:
     def __repr__(self) -> str:
         noun = "subscription" if len(self) == 1 else "subscriptions"
         return f"QuerySet({len(self):,} {noun} on {self.schema.stream})"
+
+    @property
+    def ids(self) -> KeysView[str]:
+        """The ids, in the order in which they were added."""
+        return self._entries.keys()
 
     @property
     def singles(self) -> list[Subscription]:

@@ -203,7 +203,7 @@ class Matcher:
 
     def _add(self, added: QuerySet) -> None:
         with self._change() as (device, now):
-            self.queries.check_new(subscription.id for subscription in added)
+            self.queries.check_new(added.ids)
             if self._saved:
                 self._saved.add(added, now)
             try:

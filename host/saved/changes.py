@@ -22,7 +22,7 @@ import pyarrow as pa
 from penstock.gen.errors import DataError
 from penstock.gen.queryset import QuerySet
 from penstock.gen.table_columns import from_columns, to_columns
-from penstock.host.expiries import expire
+from penstock.host.expiries import Expiries
 from penstock.host.saved.texts import insert_texts, texts_of
 
 
@@ -38,27 +38,34 @@ def removed(ids: Sequence[str], at: datetime) -> bytes:
     return _line({"at": at, "remove": list(ids)})
 
 
-def apply(payload: bytes, queries: QuerySet, source: str) -> datetime:
-    """Make a change again; when it was made. DataError if it cannot have been made."""
-    line, _, rest = payload.partition(b"\n")
+def apply(payload: bytes, queries: QuerySet, expiries: Expiries, source: str) -> None:
+    """Make a change again; DataError if it cannot have been made."""
+    line, _, streams = payload.partition(b"\n")
     try:
         head = json.loads(line)
-        at = _time(head["at"])
-        expire(queries, at)
+        for id in expiries.pop_due(_time(head["at"])):
+            queries.remove(id)
         if "remove" in head:
             for id in head["remove"]:
                 queries.remove(id)
-            return at
-        rows = [{**row, "expires": row["expires"] and _time(row["expires"])} for row in head["add"]]
-        insert_texts(queries, rows, source)
-        for length in head["tables"]:
-            columns = pa.ipc.open_stream(rest[:length]).read_all()
-            columns.validate(full=True)
-            queries.insert_table(from_columns(columns, queries.schema, source))
-            rest = rest[length:]
+            return
+        added = _added(head, streams, queries.empty(), source)
+        queries.extend(added)
+        expiries.add(added.expiries())
     except (ValueError, TypeError, LookupError, pa.ArrowException, OSError) as error:
         raise DataError(f"{source} is no change of this set: {error}") from None
-    return at
+
+
+def _added(head: dict[str, Any], streams: bytes, queries: QuerySet, source: str) -> QuerySet:
+    """The subscriptions that a change adds, put into an empty set."""
+    rows = [{**row, "expires": row["expires"] and _time(row["expires"])} for row in head["add"]]
+    insert_texts(queries, rows, source)
+    for length in head["tables"]:
+        columns = pa.ipc.open_stream(streams[:length]).read_all()
+        columns.validate(full=True)
+        queries.insert_table(from_columns(columns, queries.schema, source))
+        streams = streams[length:]
+    return queries
 
 
 def _line(head: dict[str, Any]) -> bytes:

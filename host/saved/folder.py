@@ -15,9 +15,19 @@ from pathlib import Path
 
 from penstock.gen.errors import DataError
 from penstock.gen.queryset import QuerySet
+from penstock.host.expiries import Expiries
 from penstock.host.saved import changes
 from penstock.host.saved.log import Log
-from penstock.host.saved.snapshot import INDEX, Snapshot, read, sync_folder, write, write_durably
+from penstock.host.saved.snapshot import (
+    INDEX,
+    PARTIAL,
+    Snapshot,
+    put_in_place,
+    read,
+    sync_folder,
+    write,
+    write_durably,
+)
 
 LOCK = "lock"
 _NUMBERED = re.compile(r"(?:texts-(\d+)\.arrow|predicates-(\d+)-\d+\.arrow|changes-(\d+)\.log)")
@@ -42,9 +52,10 @@ class SavedSet:
             log_path = path / _log_name(snapshot.generation)
             log = Log(log_path)
             held.callback(log.close)
+            expiries = Expiries(snapshot.queries)
             for number, record in enumerate(log.records):
                 source = f"{log_path}, record {number} at byte {record.start}"
-                changes.apply(record.payload, snapshot.queries, source)
+                changes.apply(record.payload, snapshot.queries, expiries, source)
             held.pop_all()
         _clear(path, snapshot.generation)
         return cls(path, lock, log), snapshot.queries
@@ -61,15 +72,28 @@ class SavedSet:
                 raise DataError(
                     f"{path} holds {foreign!r}, which is of no saved set; choose another folder"
                 )
-            log = _replaced(path, queries, at)
+            generation, log = _written(path, queries, at)
+            held.callback(log.close)
+            with _telling(path):
+                put_in_place(path)
+                sync_folder(path.absolute().parent)
+                _settle(path, generation)
             held.pop_all()
         return cls(path, lock, log)
 
     def replace(self, queries: QuerySet, at: datetime) -> None:
         """Save a set in place of this one; from now on its changes are logged."""
-        log = _replaced(self.path, queries, at)
-        self._log.close()
-        self._log = log
+        generation, log = _written(self.path, queries, at)
+        with _telling(self.path):
+            try:
+                put_in_place(self.path)
+            except BaseException:
+                log.close()
+                raise
+            # From here on the new log is the one that counts, whatever else goes wrong.
+            self._log.close()
+            self._log = log
+            _settle(self.path, generation)
 
     def add(self, queries: QuerySet, at: datetime) -> None:
         """Log that subscriptions come; they are on disk when this returns."""
@@ -88,15 +112,14 @@ class SavedSet:
         self._lock.close()
 
 
-def _replaced(path: Path, queries: QuerySet, at: datetime) -> Log:
-    """Write a new generation, make it the one that counts, and open its log."""
+def _written(path: Path, queries: QuerySet, at: datetime) -> tuple[int, Log]:
+    """Write a new generation, which does not count yet; its number and its log."""
     generation = 1 + max((_generation(file.name) for file in path.iterdir()), default=0)
     log_path = path / _log_name(generation)
     with _telling(path):
         write_durably(log_path, b"")
         write(path, Snapshot(queries, at, generation))
-    _clear(path, generation)
-    return Log(log_path)
+    return generation, Log(log_path)
 
 
 def _locked(path: Path) -> BufferedRandom:
@@ -125,18 +148,23 @@ def _generation(name: str) -> int:
 
 def _foreign(path: Path) -> str | None:
     """A file in the folder that is of no saved set."""
-    ours = (LOCK, INDEX, f"{INDEX}.part")
+    ours = (LOCK, INDEX, PARTIAL)
     names = sorted(file.name for file in path.iterdir())
     return next((n for n in names if n not in ours and not _NUMBERED.fullmatch(n)), None)
+
+
+def _settle(path: Path, generation: int) -> None:
+    """Have the generation that counts on disk, then remove what is left of others."""
+    sync_folder(path)
+    _clear(path, generation)
 
 
 def _clear(path: Path, generation: int) -> None:
     """Remove what is left of other generations; what cannot be removed does no harm."""
     with suppress(OSError):
         for file in path.iterdir():
-            if _generation(file.name) not in (0, generation) or file.name == f"{INDEX}.part":
+            if _generation(file.name) not in (0, generation) or file.name == PARTIAL:
                 file.unlink()
-        sync_folder(path)
 
 
 @contextmanager

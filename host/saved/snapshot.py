@@ -26,6 +26,7 @@ from penstock.gen.table_columns import from_columns, to_columns
 from penstock.host.saved.texts import COLUMNS, insert_texts, texts_of
 
 INDEX = "snapshot.json"
+PARTIAL = f"{INDEX}.part"
 FORMAT = 1
 MOST_INDEX_BYTES = 1 << 26
 
@@ -40,7 +41,7 @@ class Snapshot:
 
 
 def write(folder: Path, snapshot: Snapshot) -> None:
-    """Write a snapshot beside the one that counts, which it replaces in one step at the end."""
+    """Write a snapshot beside the one that counts, until it is put in its place."""
     generation = snapshot.generation
     files = []
     for number, table in enumerate(_tables(snapshot.queries)):
@@ -56,10 +57,13 @@ def write(folder: Path, snapshot: Snapshot) -> None:
         "files": files,
     }
     text = json.dumps({**head, "sha256": _digest(head)}, indent=1)
-    partial = folder / f"{INDEX}.part"
-    write_durably(partial, text.encode())
-    partial.replace(folder / INDEX)
+    write_durably(folder / PARTIAL, text.encode())
     sync_folder(folder)
+
+
+def put_in_place(folder: Path) -> None:
+    """Make the snapshot that was written last the one that counts."""
+    (folder / PARTIAL).replace(folder / INDEX)
 
 
 def read(folder: Path) -> Snapshot:

@@ -298,6 +298,35 @@ def test_change_that_cannot_be_logged_is_not_made(
         assert state(matcher) == {id: s for id, s in states[-1].items() if id != "t3"}
 
 
+def test_save_that_fails_at_any_step_leaves_changes_logged_where_they_count(
+    folder: Path, states: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want = dict(states[-1])
+    sync, told = os.fsync, []
+    for steps in range(20):
+        left = [steps]
+
+        def fails(descriptor: int, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(5, "Input/output error")
+            sync(descriptor)
+
+        with opened(folder) as matcher:
+            monkeypatch.setattr(os, "fsync", fails)
+            try:
+                matcher.save(folder)
+            except DataError as error:
+                told.append(str(error))
+            monkeypatch.undo()
+            matcher.add(f"after {steps}", "n = 1")
+            want |= {f"after {steps}": matcher.queries[f"after {steps}"]}
+        with opened(folder) as matcher:
+            assert state(matcher) == want
+    assert 5 <= len(told) < 20
+    assert all("cannot be written: Input/output error" in message for message in told)
+
+
 def test_what_expired_may_come_again_though_expiry_is_not_logged(tmp_path: Path) -> None:
     time = [NOON]
     with penstock.open(first_set(), clock=lambda: time[0]) as matcher:
