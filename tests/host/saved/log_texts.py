@@ -5,11 +5,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 import penstock
-from penstock import Matcher, QuerySet, Schema
+from penstock import DataError, Matcher, QuerySet, Schema
 
 SCHEMA = Schema.of({"n": "INT", "s": "STRING", "t": "TIMESTAMP", "d": "DECIMAL(10,2)"})
+LOG = "changes-1.log"
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
@@ -61,3 +63,11 @@ def changed_set(path: Path) -> list[dict[str, object]]:
             change(matcher)
             states.append(state(matcher))
     return states
+
+
+def refused(folder: Path, message: str) -> None:
+    """The set is refused with a message, and nothing in the folder changes for it."""
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(DataError, match=message):
+        opened(folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
