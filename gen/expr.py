@@ -8,6 +8,7 @@ both sides to ``common``, the type Spark would choose.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeAlias
 
 from penstock.gen.errors import Place
@@ -113,10 +114,14 @@ Expression: TypeAlias = Predicate | Always | And | Or | Not
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A standing query: its id, its base score and when it matches."""
+    """A standing query: its id, its base score, when it matches, whose it is and until when."""
 
     id: str
     condition: Expression
     weight: int = 0
     place: Place | None = field(default=None, compare=False)
     """Where its text stands, for warnings."""
+    owner: str = ""
+    """Whose it is; empty for nobody's."""
+    expires: datetime | None = None
+    """From when on it matches nothing, in UTC."""

@@ -42,7 +42,7 @@ _SPELLINGS = {
     "!=": OPERATORS.index("<>"),
     "==": OPERATORS.index("="),
 }
-_OPERAND_COUNTS: dict[str, tuple[float, float]] = {
+OPERAND_COUNTS: dict[str, tuple[float, float]] = {
     "BETWEEN": (2, 2),
     "IN": (1, math.inf),
     "NOT IN": (1, math.inf),
@@ -199,7 +199,7 @@ def _operands(lists: pa.Array, operators: Integers, rows: _Rows) -> pa.Array:
         raise DataError(f"{rows.source}: column operands must hold lists, not {lists.type}")
     lengths = _lengths(lists)
     for number, name in enumerate(OPERATORS):
-        least, most = _OPERAND_COUNTS.get(name, (1, 1))
+        least, most = OPERAND_COUNTS.get(name, (1, 1))
         wrong = (operators == number) & ((lengths < least) | (lengths > most))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, KeysView
+from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +13,7 @@ import pyarrow as pa
 
 from penstock.gen.errors import DataError, Problem, QueryError, nearest
 from penstock.gen.expr import MAX_WEIGHT, Subscription
+from penstock.gen.instants import in_utc
 from penstock.gen.language.script import parse_subscription
 from penstock.gen.normalise import normalise, verdict
 from penstock.gen.predicates import Integers, PredicateTable, read_predicates
@@ -39,42 +42,93 @@ class QuerySet:
         self._table_starts: list[int] = []
         self._rows = 0
 
-    def add(self, id: str, text: str, *, weight: int = 0) -> None:
+    def empty(self) -> QuerySet:
+        """A set over the same schema with nothing in it."""
+        return QuerySet(self.schema)
+
+    def copy(self) -> QuerySet:
+        """A set of the same subscriptions; changes to one do not reach the other."""
+        made = self.empty()
+        made._entries = self._entries.copy()
+        made._tables, made._table_starts = self._tables.copy(), self._table_starts.copy()
+        made._rows = self._rows
+        return made
+
+    def add(
+        self,
+        id: str,
+        text: str,
+        *,
+        weight: int = 0,
+        owner: str = "",
+        expires: datetime | None = None,
+    ) -> None:
         """Add a subscription from its condition; QueryError says what is wrong with it."""
         try:
-            self.insert(parse_subscription(id, text, self.schema, "<text>", weight))
+            made = parse_subscription(id, text, self.schema, "<text>", weight)
         except QueryError as error:
             raise QueryError(
                 [Problem(p.message, p.place, p.hint, subscription=id) for p in error.problems]
             ) from None
+        self.insert(replace(made, owner=owner, expires=expires))
 
     def insert(self, subscription: Subscription) -> None:
         """Add a subscription that is bound already."""
         if not isinstance(subscription.id, str):
             raise TypeError(f"an id is a string, not {subscription.id!r}")
+        if not subscription.id.isascii() and any(
+            "\ud800" <= c <= "\udfff" for c in subscription.id
+        ):
+            raise ValueError(f"the id {subscription.id!r} is no Unicode text")
+        if not isinstance(subscription.owner, str):
+            raise TypeError(f"an owner is a string, not {subscription.owner!r}")
         weight = subscription.weight
         if not isinstance(weight, int) or not 0 <= weight <= MAX_WEIGHT:
             raise ValueError(f"a weight is a whole number from 0 to {MAX_WEIGHT}, not {weight!r}")
         if subscription.id in self._entries:
             raise ValueError(f"subscription {subscription.id!r} is in the set already")
+        if subscription.expires is not None:
+            subscription = replace(subscription, expires=in_utc(subscription.expires))
         self._entries[subscription.id] = subscription
 
     def add_predicates(self, table: pa.Table, *, source: str = "table") -> None:
         """Add all subscriptions of a table of predicates, or none if anything is wrong."""
         checked = read_predicates(table, self.schema, source)
-        ids = checked.ids.to_pylist()
-        clash = next((id for id in ids if id in self._entries), None) if self._entries else None
-        if clash is not None:
-            raise DataError(f"{source}: subscription {clash!r} is in the set already")
+        try:
+            self.insert_table(checked)
+        except ValueError as error:
+            raise DataError(f"{source}: {error}") from None
+
+    def insert_table(self, table: PredicateTable) -> None:
+        """Add all subscriptions of a table that is checked already, or none if an id is here."""
+        ids = table.ids.to_pylist()
+        self.check_new(ids)
         self._entries.update(zip(ids, range(self._rows, self._rows + len(ids)), strict=True))
-        self._tables.append(checked)
+        self._tables.append(table)
         self._table_starts.append(self._rows)
         self._rows += len(ids)
+
+    def extend(self, other: QuerySet) -> None:
+        """Add all subscriptions of a set over the same schema, or none if an id is here already."""
+        self.check_new(other._entries)
+        self._entries.update(
+            (id, entry if isinstance(entry, Subscription) else entry + self._rows)
+            for id, entry in other._entries.items()
+        )
+        self._tables += other._tables
+        self._table_starts += [start + self._rows for start in other._table_starts]
+        self._rows += other._rows
 
     def remove(self, id: str) -> None:
         """Take a subscription out; KeyError if there is none of this id."""
         self.check_known(id)
         del self._entries[id]
+
+    def check_new(self, ids: Iterable[str]) -> None:
+        """ValueError if one of the ids is in the set already."""
+        clash = next((id for id in ids if id in self._entries), None) if self._entries else None
+        if clash is not None:
+            raise ValueError(f"subscription {clash!r} is in the set already")
 
     def check_known(self, id: str) -> None:
         """KeyError, with what is near, if there is no subscription of this id."""
@@ -100,6 +154,11 @@ class QuerySet:
         return f"QuerySet({len(self):,} {noun} on {self.schema.stream})"
 
     @property
+    def ids(self) -> KeysView[str]:
+        """The ids, in the order in which they were added."""
+        return self._entries.keys()
+
+    @property
     def singles(self) -> list[Subscription]:
         """The subscriptions that came one by one, in the order in which they were added."""
         return [entry for entry in self._entries.values() if isinstance(entry, Subscription)]
@@ -115,6 +174,19 @@ class QuerySet:
             (table, kept[ends[number] : ends[number + 1]] - bounds[number])
             for number, table in enumerate(self._tables)
         ]
+
+    def owned_by(self, owner: str) -> pa.Array:
+        """The ids of the owner's subscriptions, in order."""
+        owned = [pa.array([s.id for s in self.singles if s.owner == owner], pa.string())]
+        if not owner:  # tables say of nobody whose it is
+            owned += [table.ids.take(pa.array(kept)) for table, kept in self.tables]
+        return pa.concat_arrays(owned).sort()
+
+    def expiries(self) -> Iterator[tuple[datetime, str]]:
+        """When each subscription expires that ever does, and its id; in no order."""
+        for single in self.singles:
+            if single.expires is not None:
+                yield single.expires, single.id
 
     def warnings(self, progress: Progress | None = None) -> list[Problem]:
         """The subscriptions that always or never match, each as a problem."""

@@ -24,7 +24,8 @@ class Device(Protocol):
     def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
         """For each event the ids that match, in order of id: ``list<string>``.
 
-        ``only``, distinct ids in order, leaves all others out.
+        ``only``, distinct ids in order, leaves all others out. While threads change the device
+        it may name one that has just gone, which then matches nothing.
         """
 
     def top_k(

@@ -15,6 +15,7 @@ from penstock.gen.queryset import QuerySet
 from penstock.gen.schema import Attribute, Schema
 from penstock.host.explain import Explanation, explain
 from penstock.host.matcher import Matcher
+from penstock.host.statistics import Stats
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ __all__ = [
     "QueryError",
     "QuerySet",
     "Schema",
+    "Stats",
     "explain",
     "load",
     "load_schema",

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from penstock.gen.errors import DeviceError
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.host.device import Device
+from penstock.host.expiries import Clock, ForwardClock, expire, system_clock
 from penstock.host.matcher import Matcher
 from penstock.host.one_at_a_time import OneAtATime
+from penstock.host.saved.folder import SavedSet
+
+Engine: TypeAlias = Callable[[QuerySet, Progress | None], Device]
+"""Opens a device; what it needs of the query set it takes then, as that changes later."""
 
 
 def _software(queries: QuerySet, progress: Progress | None, *, threads: int = 1) -> Device:
@@ -52,7 +59,7 @@ def _simulated(
     )
 
 
-ENGINES: dict[str, Callable[[QuerySet, Progress | None], Device]] = {
+ENGINES: dict[str, Engine] = {
     "reference": _reference,  # BE-Tree, the model that everything is verified against
     "oracle": _oracle,  # every condition on every event: the definition
     "software": _software,  # compiled loops on the CPU
@@ -61,30 +68,51 @@ ENGINES: dict[str, Callable[[QuerySet, Progress | None], Device]] = {
 
 
 def open(
-    queries: QuerySet,
+    queries: QuerySet | str | Path,
     *,
     engine: str = "reference",
     waves: str | Path | None = None,
     encode: str = "host",
     spare: int = 0,
+    clock: Clock = system_clock,
     progress: Progress | None = None,
 ) -> Matcher:
     """Open a query set on an engine; close the matcher, or use it in a ``with`` block.
 
+    A path is that of a saved set: it is opened as it was last, and changes are logged in it. A
+    query set itself is not changed, whatever becomes of the matcher's.
+
     The simulated engine records every signal to the VCD file ``waves``, if one is named. With
     ``encode="device"`` its circuit takes values and makes codes of them itself. It is built with
-    a table for about ``spare`` subscriptions that are added later.
+    a table for about ``spare`` subscriptions that are added later. What has expired by ``clock``
+    is matched no more.
     """
+    make = _engine(engine, waves=waves, encode=encode, spare=spare)
+    if isinstance(queries, QuerySet):
+        current, saved = queries.copy(), None
+    else:
+        saved, current = SavedSet.open(Path(queries))
+    try:
+        forward = ForwardClock(clock)
+        expire(current, forward())
+        return Matcher(current, make(current, progress), saved=saved, clock=forward)
+    except BaseException:
+        if saved:
+            saved.close()
+        raise
+
+
+def _engine(engine: str, *, waves: str | Path | None, encode: str, spare: int) -> Engine:
+    """The engine of a name with its options; DeviceError if it is unknown or lacks one of them."""
     if engine not in ENGINES:
         raise DeviceError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
     if engine == "simulated":
         path = None if waves is None else Path(waves)
-        device = _simulated(queries, progress, waves=path, encode=encode, spare=spare)
-        return Matcher(queries, device)
+        return partial(_simulated, waves=path, encode=encode, spare=spare)
     if waves is not None:
         raise DeviceError(f"engine {engine!r} has no signals to record; use engine='simulated'")
     if encode != "host":
         raise DeviceError(f"engine {engine!r} has no codes to make; use engine='simulated'")
     if spare:
         raise DeviceError(f"engine {engine!r} has room for any number; leave spare out")
-    return Matcher(queries, ENGINES[engine](queries, progress))
+    return ENGINES[engine]

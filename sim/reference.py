@@ -107,7 +107,7 @@ class ReferenceDevice:
         self._bases |= {subscription.id: subscription.weight for subscription in queries}
         for id, conjunctions in added.items():
             self._tree.insert(id, conjunctions)
-            if self._ranking:
+            if self._ranking is not None:
                 self._ranking.insert(id, conjunctions, base=self._bases[id])
 
     def remove(self, ids: Sequence[str]) -> None:
@@ -115,7 +115,7 @@ class ReferenceDevice:
         for id in ids:
             del self._conjunctions[id], self._bases[id]
             self._tree.delete(id)
-            if self._ranking:
+            if self._ranking is not None:
                 self._ranking.delete(id)
 
     def where(self, id: str) -> str:

@@ -26,6 +26,7 @@ RUN_PAGES = tuple(
         "README.md",
         "docs/language.md",
         "docs/python.md",
+        "docs/host-api.md",
         "docs/command-line.md",
         "docs/circuit.md",
     )

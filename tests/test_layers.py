@@ -36,6 +36,8 @@ MAY_IMPORT = {
         "gen.language",  # a manifest holds conditions as SQL
         "gen.values",
         "gen.queryset",
+        "gen.instants",
+        "gen.table_columns",  # predicates as a saved set keeps them
         "gen.plan",
         "gen.manifest",
         "gen.wire",

@@ -1,5 +1,7 @@
 """Query sets: subscriptions by id, from text, from nodes or from tables, in order."""
 
+from datetime import UTC, datetime, timedelta, timezone
+
 import pyarrow as pa
 import pytest
 
@@ -164,3 +166,80 @@ def test_singles_and_tables_hold_what_is_still_in_the_set(queries):
     kept = [table.subscription(int(row)).id for table, rows in queries.tables for row in rows]
     assert removed not in kept
     assert sorted([*kept, *(s.id for s in queries.singles)]) == sorted(set(names) - {removed})
+
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def test_copies_change_by_themselves(queries):
+    copy = queries.copy()
+    before = list(queries)
+    copy.remove("t1")
+    copy.add("more", "n = 5")
+    copy.add_predicates(predicates(("t9", "n", "=", [9])))
+    assert list(queries) == before
+    queries.add_predicates(predicates(("t8", "n", "=", [8])))
+    assert [s.id for s in copy] == ["cheap", "t2", "named", "more", "t9"]
+    assert copy["t9"].condition.right.value == 9 and queries["t8"].condition.right.value == 8
+    assert len(queries.empty()) == 0 and queries.empty().schema is queries.schema
+
+
+def test_sets_are_extended_by_others_whatever_their_form(queries):
+    other = QuerySet(SCHEMA)
+    other.add_predicates(predicates(("u1", "n", "=", [1]), ("u2", "n", "=", [2])))
+    other.add("late", "price > 3")
+    other.remove("u1")
+    other.add_predicates(predicates(("u3", "n", "=", [3])))
+    queries.remove("t1")
+    wanted = [*queries, *other]
+    queries.extend(other)
+    assert list(queries) == wanted
+    queries.add_predicates(predicates(("u4", "n", "=", [4])))
+    assert list(queries)[:-1] == wanted and queries["u4"].condition.right.value == 4
+    assert [table.subscription(n).id for table, kept in queries.tables for n in kept] == [
+        "t2", "u2", "u3", "u4"
+    ]  # fmt: skip
+
+
+def test_nothing_is_added_of_a_set_with_an_id_that_is_there(queries):
+    other = QuerySet(SCHEMA)
+    other.add("new", "n = 1")
+    other.add("t2", "n = 1")
+    before = list(queries)
+    with pytest.raises(ValueError, match="subscription 't2' is in the set already"):
+        queries.extend(other)
+    (table, _) = queries.tables[0]
+    with pytest.raises(ValueError, match="subscription 't1' is in the set already"):
+        queries.insert_table(table)
+    assert list(queries) == before
+
+
+def test_owners_and_expiries_are_those_given(queries):
+    later = NOON.astimezone(timezone(timedelta(hours=3)))
+    queries.add("mine", "n = 1", owner="ann", expires=later)
+    queries.add("also", "n = 2", owner="ann")
+    assert queries["mine"].owner == "ann" and queries["cheap"].owner == ""
+    assert queries["mine"].expires == NOON and queries["mine"].expires.tzinfo is UTC
+    assert queries.owned_by("ann").to_pylist() == ["also", "mine"]
+    assert queries.owned_by("").to_pylist() == ["cheap", "named", "t1", "t2"]
+    assert queries.owned_by("bob").to_pylist() == []
+    assert list(queries.expiries()) == [(NOON, "mine")]
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "message"),
+    [
+        ({"owner": None}, TypeError, "an owner is a string, not None"),
+        ({"expires": "2026-03-02"}, TypeError, "a time is a datetime, not '2026-03-02'"),
+        ({"expires": NOON.replace(tzinfo=None)}, ValueError, "2026-03-02 12:00:00 names no zone"),
+        (
+            {"expires": datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))},
+            ValueError,
+            "is out of range: the years go from 1 to 9999",
+        ),
+    ],
+)
+def test_owner_or_expiry_that_is_none_is_refused(queries, more, error, message):
+    with pytest.raises(error, match=message):
+        queries.add("x", "n = 1", **more)
+    assert "x" not in queries

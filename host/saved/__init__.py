@@ -1,0 +1,1 @@
+"""Query sets on disk: a snapshot, and a log of the changes since."""
