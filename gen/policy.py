@@ -36,7 +36,8 @@ class Rule:
 class Grant:
     """What an owner may do on one stream."""
 
-    attributes: frozenset[Attribute]
+    attributes: frozenset[int]
+    """By their index in the schema."""
     row_filter: Expression | None
 
 
@@ -103,9 +104,9 @@ class StreamPolicy:
         """Why the owner, which may subscribe, may not use the attribute, unless it may."""
         grant = self.grant(owner)
         assert grant is not None, f"{owner!r} may not subscribe"
-        if attribute in grant.attributes:
+        if attribute.index in grant.attributes:
             return None
-        names = (a.name for a in self.schema if a in grant.attributes)
+        names = (a.name for a in self.schema if a.index in grant.attributes)
         return Problem(
             f"owner {owner!r} may not use attribute {attribute.name!r} "
             f"of stream {self.schema.stream!r}",
@@ -135,14 +136,14 @@ class StreamPolicy:
 
 def _grant(rule: Rule, schema: Schema, source: Source) -> Grant:
     problems = []
-    attributes = set(schema.attributes if rule.attributes is None else ())
+    attributes = set(range(len(schema)) if rule.attributes is None else ())
     for name, place in rule.attributes or ():
         attribute = schema.find(name)
         if attribute is None:
             message = f"unknown attribute {name!r} in stream {schema.stream!r}"
             problems.append(Problem(message, place, nearest(name, (a.name for a in schema))))
         else:
-            attributes.add(attribute)
+            attributes.add(attribute.index)
     row_filter = None
     try:
         if rule.row_filter is not None:

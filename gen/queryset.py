@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 import numpy as np
@@ -11,9 +13,13 @@ import pyarrow as pa
 
 from penstock.gen.errors import DataError, Problem, QueryError, nearest
 from penstock.gen.expr import MAX_WEIGHT, Subscription
+from penstock.gen.instants import in_utc
 from penstock.gen.language.script import parse_subscription
 from penstock.gen.normalise import normalise, verdict
-from penstock.gen.predicates import Integers, PredicateTable, read_predicates
+from penstock.gen.policed_table import policed
+from penstock.gen.policy import Policy
+from penstock.gen.predicates import Integers, PredicateTable
+from penstock.gen.read_predicates import read_predicates
 from penstock.gen.schema import Schema
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -30,33 +36,67 @@ class QuerySet:
 
     Ids are strings. Subscriptions from a table of predicates stay in the table until they
     are asked for, so that a set of millions costs what its columns cost.
+
+    A policy says what the owners of subscriptions may use, and its row filters become part of
+    their conditions, whichever way they are added.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, *, policy: Policy | None = None) -> None:
         self.schema = schema
+        self.policy = policy
+        self._bound_policy = policy.bind(schema) if policy else None
         self._entries: dict[str, Subscription | int] = {}
         self._tables: list[PredicateTable] = []
         self._table_starts: list[int] = []
         self._rows = 0
 
-    def add(self, id: str, text: str, *, weight: int = 0) -> None:
+    def add(
+        self,
+        id: str,
+        text: str,
+        *,
+        weight: int = 0,
+        owner: str = "",
+        expires: datetime | None = None,
+    ) -> None:
         """Add a subscription from its condition; QueryError says what is wrong with it."""
+        self.add_text(id, text, "<text>", weight=weight, owner=owner, expires=expires)
+
+    def add_text(
+        self,
+        id: str,
+        text: str,
+        name: str,
+        *,
+        weight: int = 0,
+        owner: str = "",
+        expires: datetime | None = None,
+    ) -> None:
+        """The same, where ``name`` is how errors call the text."""
+        policy = self._bound_policy
         try:
-            self.insert(parse_subscription(id, text, self.schema, "<text>", weight))
+            made = parse_subscription(
+                id, text, self.schema, name, weight, owner=owner, expires=expires, policy=policy
+            )
         except QueryError as error:
-            raise QueryError(
-                [Problem(p.message, p.place, p.hint, subscription=id) for p in error.problems]
-            ) from None
+            raise QueryError([replace(p, subscription=id) for p in error.problems]) from None
+        self.insert(made)
 
     def insert(self, subscription: Subscription) -> None:
-        """Add a subscription that is bound already."""
+        """Add a subscription that is bound already; what the policy says of it is done here."""
         if not isinstance(subscription.id, str):
             raise TypeError(f"an id is a string, not {subscription.id!r}")
+        if not isinstance(subscription.owner, str):
+            raise TypeError(f"an owner is a string, not {subscription.owner!r}")
         weight = subscription.weight
         if not isinstance(weight, int) or not 0 <= weight <= MAX_WEIGHT:
             raise ValueError(f"a weight is a whole number from 0 to {MAX_WEIGHT}, not {weight!r}")
         if subscription.id in self._entries:
             raise ValueError(f"subscription {subscription.id!r} is in the set already")
+        if subscription.expires is not None:
+            subscription = replace(subscription, expires=in_utc(subscription.expires))
+        if self._bound_policy is not None:
+            subscription = self._bound_policy.filtered(subscription)
         self._entries[subscription.id] = subscription
 
     def add_predicates(self, table: pa.Table, *, source: str = "table") -> None:
@@ -66,7 +106,11 @@ class QuerySet:
         clash = next((id for id in ids if id in self._entries), None) if self._entries else None
         if clash is not None:
             raise DataError(f"{source}: subscription {clash!r} is in the set already")
+        singles: dict[int, Subscription] = {}
+        if self._bound_policy is not None:
+            checked, singles = policed(checked, self._bound_policy)
         self._entries.update(zip(ids, range(self._rows, self._rows + len(ids)), strict=True))
+        self._entries.update((ids[index], single) for index, single in singles.items())
         self._tables.append(checked)
         self._table_starts.append(self._rows)
         self._rows += len(ids)
@@ -112,6 +156,20 @@ class QuerySet:
             (table, kept[ends[number] : ends[number + 1]] - bounds[number])
             for number, table in enumerate(self._tables)
         ]
+
+    def owned_by(self, owner: str) -> pa.Array:
+        """The ids of the owner's subscriptions, in order."""
+        singles = [single.id for single in self.singles if single.owner == owner]
+        owned = [table.owned_by(owner, rows) for table, rows in self.tables]
+        return pa.concat_arrays([pa.array(singles, pa.string()), *owned]).sort()
+
+    def expiries(self) -> Iterator[tuple[datetime, str]]:
+        """When each subscription expires that ever does, and its id; in no order."""
+        for single in self.singles:
+            if single.expires is not None:
+                yield single.expires, single.id
+        for table, rows in self.tables:
+            yield from table.expiries(rows)
 
     def warnings(self, progress: Progress | None = None) -> list[Problem]:
         """The subscriptions that always or never match, each as a problem."""
