@@ -92,7 +92,8 @@ class StreamPolicy:
         if self.grant(owner) is not None:
             return None
         if not owner:
-            return Problem("under a policy every subscription needs an owner")
+            hint = "write OWNER name before WHERE; in a table, fill the column owner"
+            return Problem("under a policy every subscription needs an owner", hint=hint)
         if owner in self.streams:
             hint = f"the policy lets it subscribe to: {', '.join(self.streams[owner])}"
         else:

@@ -48,16 +48,16 @@ def _rule(statement: Statement, seen: dict[tuple[str | None, str], Place]) -> Ru
     owners = _owners(statement)
     statement.expect("ON", POLICY_FORM)
     stream = statement.name("a stream", POLICY_FORM)
+    attributes = _attributes(statement) if statement.accept("(") else None
+    row_filter = _row_filter(statement) if statement.accept("WHERE") else None
+    if row_filter is None:
+        statement.finish(POLICY_FORM)
     for owner, place in owners:
         first = seen.setdefault((owner, stream.lower()), place)
         if first is not place:
             whose = "DEFAULT" if owner is None else f"owner {owner!r}"
             message = f"{whose} has a policy on stream {stream!r} already"
             raise QueryError(Problem(message, place, f"the first one is at {first}"))
-    attributes = _attributes(statement) if statement.accept("(") else None
-    row_filter = _row_filter(statement) if statement.accept("WHERE") else None
-    if row_filter is None:
-        statement.finish(POLICY_FORM)
     return Rule(tuple(owner for owner, _ in owners), stream, attributes, row_filter)
 
 
