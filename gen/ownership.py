@@ -47,12 +47,15 @@ def expiries_in(table: pa.Table, source: str) -> pa.Array | None:
 
 def first_difference(
     column: pa.Array, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
-) -> int | None:
-    """The first row whose value is not that of the row before it in its group.
+) -> tuple[int, int] | None:
+    """Two rows of one group, the later one first, whose values differ, if there are any.
 
     ``order`` has the rows group by group, ``starts`` where in it each group begins.
     """
     codes = np.asarray(column.dictionary_encode().indices.fill_null(-1))[order]
-    differs = np.diff(codes, prepend=codes[:1]) != 0
-    differs[starts[:-1]] = False
-    return int(order[differs].min()) if differs.any() else None
+    firsts = np.repeat(starts[:-1], np.diff(starts))
+    differs = np.flatnonzero(codes != codes[firsts])
+    if not len(differs):
+        return None
+    later = differs[np.argmin(order[differs])]
+    return int(order[later]), int(order[firsts[later]])

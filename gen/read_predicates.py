@@ -106,10 +106,15 @@ def _one_each(
     """The value of each id in a column in which its rows must agree."""
     if column is None:
         return None
-    row = ownership.first_difference(column, order, starts)
-    if row is not None:
+    found = ownership.first_difference(column, order, starts)
+    if found is not None:
+        here, there = (
+            repr(column[row].as_py()) if name == "owner" else column[row] for row in found
+        )
         raise rows.error(
-            row, f"column {name} has {column[row]}, and another value before for this id"
+            found[0],
+            f"column {name} has {here} here and {there} in row {found[1] + 1}; "
+            "all rows of one id have the same",
         )
     return column.take(pa.array(order[starts[:-1]]))
 

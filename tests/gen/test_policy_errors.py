@@ -7,6 +7,7 @@ there is one, the query file that is loaded with it, and the ``.txt`` every word
 """
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,11 +32,10 @@ POLICY = parse_policy(
 def said(path, monkeypatch):
     monkeypatch.chdir(GOLDEN)
     rules = Path(path.name.replace(".policy", ""))
+    loads = partial(penstock.load, rules) if rules.exists() else penstock.load_policy
+    argument = {"policy" if rules.exists() else "path": path.name}
     with pytest.raises(QueryError) as caught:
-        if rules.exists():
-            penstock.load(rules, policy=path.name)
-        else:
-            penstock.load_policy(path.name)
+        loads(**argument)
     return "\n\n".join(map(str, caught.value.problems)) + "\n"
 
 
