@@ -1,7 +1,7 @@
 """Hold a table of predicates to a policy, and put the row filters into it.
 
 A row filter that a few predicates can say becomes rows of the table, before those of each
-subscription that it is for. Where it says more, its subscriptions leave the table.
+subscription that it is for. Where it says more, only `PredicateTable.subscription` has it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ import pyarrow as pa
 
 from penstock.gen.arrow import from_values
 from penstock.gen.errors import Problem, QueryError
-from penstock.gen.expr import Subscription
 from penstock.gen.policy import Grant, StreamPolicy
 from penstock.gen.predicates import OPERATORS, Integers, PredicateTable, RowFilter
 from penstock.gen.row_filters import Row, rows_of
 from penstock.gen.types import Type
 
 
-def policed(
-    table: PredicateTable, policy: StreamPolicy
-) -> tuple[PredicateTable, dict[int, Subscription]]:
-    """The table under a policy, and by index the subscriptions that have left it.
+def policed(table: PredicateTable, policy: StreamPolicy) -> PredicateTable:
+    """The table under a policy.
 
     QueryError tells what the policy forbids, once for each owner, or owner and attribute.
     """
@@ -41,17 +38,14 @@ def policed(
     grant_of: Integers = np.array([numbers.get(id(g), -1) for g in found], np.int64)[owner_of]
     _check_attributes(table, policy, names, owner_of, grants, grant_of)
     rows = [rows_of(grant.row_filter) if grant.row_filter else () for grant in grants]
-    leaving = np.array([said is None for said in rows], dtype=bool)[grant_of]
-    singles = {
-        index: policy.filtered(table.subscription(index))
-        for index in np.flatnonzero(leaving).tolist()
-    }
     filters = tuple(
-        RowFilter(grant.row_filter, len(said)) if grant.row_filter and said is not None else None
+        RowFilter(grant.row_filter, None if said is None else len(said))
+        if grant.row_filter
+        else None
         for grant, said in zip(grants, rows, strict=True)
     )
     added = _Added.to(table, [said or () for said in rows], grant_of)
-    return replace(added.table(table), filters=filters, filter_of=grant_of), singles
+    return replace(added.table(table), filters=filters, filter_of=grant_of)
 
 
 def _owners(table: PredicateTable) -> pa.DictionaryArray:

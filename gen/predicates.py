@@ -44,10 +44,10 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """A policy's condition, and the number of predicates that say the same."""
+    """A policy's condition, and how many predicates say the same; ``None`` if none can."""
 
     condition: Expression
-    rows: int
+    rows: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class PredicateTable:
         row_filter, first = None, int(self.starts[index])
         chosen = None if self.filter_of is None else self.filters[int(self.filter_of[index])]
         if chosen is not None:
-            row_filter, first = chosen.condition, first + chosen.rows
+            row_filter, first = chosen.condition, first + (chosen.rows or 0)
         rows = range(first, int(self.starts[index + 1]))
         predicates = tuple(self._predicate(row) for row in rows)
         own = predicates[0] if len(predicates) == 1 else And(predicates)
@@ -94,6 +94,14 @@ class PredicateTable:
             expires=self._expires(index),
             row_filter=row_filter,
         )
+
+    def is_whole(self, indices: Integers) -> npt.NDArray[np.bool_]:
+        """Whether the predicates say all of the subscriptions: no row filter goes beyond them."""
+        if self.filter_of is None:
+            return np.ones(len(indices), dtype=bool)
+        said = np.array([f is None or f.rows is not None for f in self.filters], dtype=bool)
+        whole: npt.NDArray[np.bool_] = said[self.filter_of[indices]]
+        return whole
 
     def owned_by(self, owner: str, indices: Integers) -> pa.Array:
         """The ids of those at the indices that are the owner's."""

@@ -106,11 +106,9 @@ class QuerySet:
         clash = next((id for id in ids if id in self._entries), None) if self._entries else None
         if clash is not None:
             raise DataError(f"{source}: subscription {clash!r} is in the set already")
-        singles: dict[int, Subscription] = {}
         if self._bound_policy is not None:
-            checked, singles = policed(checked, self._bound_policy)
+            checked = policed(checked, self._bound_policy)
         self._entries.update(zip(ids, range(self._rows, self._rows + len(ids)), strict=True))
-        self._entries.update((ids[index], single) for index, single in singles.items())
         self._tables.append(checked)
         self._table_starts.append(self._rows)
         self._rows += len(ids)
@@ -142,12 +140,24 @@ class QuerySet:
 
     @property
     def singles(self) -> list[Subscription]:
-        """The subscriptions that came one by one, in the order in which they were added."""
-        return [entry for entry in self._entries.values() if isinstance(entry, Subscription)]
+        """The subscriptions that are in none of `tables`, in the order in which they were added."""
+        beyond: set[int] = set()
+        for start, (table, rows) in zip(self._table_starts, self._rows_by_table, strict=True):
+            beyond.update((start + rows[~table.is_whole(rows)]).tolist())
+        return [
+            self._made(entry)
+            for entry in self._entries.values()
+            if isinstance(entry, Subscription) or entry in beyond
+        ]
 
     @property
     def tables(self) -> list[tuple[PredicateTable, Integers]]:
-        """The tables of predicates, each with the subscriptions that are still in the set."""
+        """The tables of predicates, each with the subscriptions in the set that it says all of."""
+        return [(table, rows[table.is_whole(rows)]) for table, rows in self._rows_by_table]
+
+    @property
+    def _rows_by_table(self) -> list[tuple[PredicateTable, Integers]]:
+        """The tables, each with the subscriptions that are still in the set."""
         rows = (entry for entry in self._entries.values() if not isinstance(entry, Subscription))
         kept: Integers = np.sort(np.fromiter(rows, np.int64))
         bounds = [*self._table_starts, self._rows]
@@ -157,18 +167,23 @@ class QuerySet:
             for number, table in enumerate(self._tables)
         ]
 
+    @property
+    def _by_itself(self) -> Iterator[Subscription]:
+        """The subscriptions that came one by one."""
+        return (entry for entry in self._entries.values() if isinstance(entry, Subscription))
+
     def owned_by(self, owner: str) -> pa.Array:
         """The ids of the owner's subscriptions, in order."""
-        singles = [single.id for single in self.singles if single.owner == owner]
-        owned = [table.owned_by(owner, rows) for table, rows in self.tables]
+        singles = [single.id for single in self._by_itself if single.owner == owner]
+        owned = [table.owned_by(owner, rows) for table, rows in self._rows_by_table]
         return pa.concat_arrays([pa.array(singles, pa.string()), *owned]).sort()
 
     def expiries(self) -> Iterator[tuple[datetime, str]]:
         """When each subscription expires that ever does, and its id; in no order."""
-        for single in self.singles:
+        for single in self._by_itself:
             if single.expires is not None:
                 yield single.expires, single.id
-        for table, rows in self.tables:
+        for table, rows in self._rows_by_table:
             yield from table.expiries(rows)
 
     def warnings(self, progress: Progress | None = None) -> list[Problem]:
