@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, event, given, settings
 from strategies import bound, cases
 
 from penstock import QuerySet, Schema, parse_policy
-from penstock.gen.expr import And
+from penstock.gen.expr import And, leaves_of
 from penstock.gen.normalise import normalise
 from penstock.gen.policed_table import policed
 from penstock.gen.read_predicates import read_predicates
@@ -129,6 +129,7 @@ def table_of(owners):
             "attribute": ["n", "s"] * len(owners),
             "operator": [">", "<>"] * len(owners),
             "operands": [["5"], ["A"]] * len(owners),
+            "weight": [3, 0] * len(owners),
             "owner": [owner for owner in owners for _ in range(2)],
         }
     )
@@ -149,7 +150,7 @@ def test_subscription_from_a_table_is_the_same_as_from_text():
     queries = QuerySet(SCHEMA, policy=POLICY)
     queries.add_predicates(table_of(["globex", "acme"]))
     for id, owner in (("q0", "globex"), ("q1", "acme")):
-        queries.add("text", "n > 5 AND s <> 'A'", owner=owner)
+        queries.add("text", "weight(n > 5, 3) AND s <> 'A'", owner=owner)
         for same in ("condition", "own", "row_filter", "owner"):
             assert getattr(queries["text"], same) == getattr(queries[id], same)
         queries.remove("text")
@@ -162,7 +163,7 @@ def test_rows_of_a_filter_say_what_its_normal_form_says():
     bare = replace(table, filters=(), filter_of=None)
     for index in range(2):
         said, exact = bare.subscription(index), table.subscription(index)
-        assert len(said.condition.children) == 5
+        assert [leaf.weight for leaf in leaves_of(said.condition)] == [0, 0, 0, 3, 0]
         assert normal_text(normalise(said.condition)) == normal_text(normalise(exact.condition))
 
 

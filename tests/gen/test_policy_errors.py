@@ -90,6 +90,22 @@ def test_what_is_refused_is_refused_however_it_is_added(owner, text, message):
     assert len(queries) == 0
 
 
+@pytest.mark.parametrize("owner", ["DEFAULT", "default", "hooli"])
+def test_default_is_for_owners_that_no_rule_names_on_any_stream(owner):
+    text = "CREATE POLICY FOR globex ON orders; CREATE POLICY FOR DEFAULT ON trades (price);"
+    queries = QuerySet(SCHEMA, policy=parse_policy(text))
+    queries.add("theirs", "price = 3", owner=owner)
+    assert refused(lambda: queries.add("q", "price = 3", owner="globex")) == [("q", NO_STREAM)]
+
+
+def test_owner_called_default_is_written_in_quotes():
+    text = "CREATE POLICY FOR 'DEFAULT' ON trades (symbol); CREATE POLICY FOR DEFAULT ON trades"
+    queries = QuerySet(SCHEMA, policy=parse_policy(text))
+    queries.add("theirs", "price = 3", owner="hooli")
+    with pytest.raises(QueryError, match="owner 'DEFAULT' may not use attribute 'price'"):
+        queries.add("q", "price = 3", owner="DEFAULT")
+
+
 def test_table_of_texts_is_refused_with_its_rows(tmp_path):
     (tmp_path / "schema.sql").write_text(str(SCHEMA))
     file = tmp_path / "texts.csv"
