@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.gen.errors import Place, Problem, QueryError, nearest
+from penstock.gen.errors import Place, Problem, QueryError, listed, nearest
 from penstock.gen.expr import And, Expression, Subscription, attributes_of, leaves_of
 from penstock.gen.language.bind import bind
 from penstock.gen.language.source import Source
@@ -95,7 +95,7 @@ class StreamPolicy:
             hint = "write OWNER name before WHERE; in a table, fill the column owner"
             return Problem("under a policy every subscription needs an owner", hint=hint)
         if owner in self.streams:
-            hint = f"the policy lets it subscribe to: {', '.join(self.streams[owner])}"
+            hint = f"the policy lets it subscribe to: {listed(self.streams[owner])}"
         else:
             hint = f"no policy names it, nor is there a default; {nearest(owner, self.streams)}"
         stream = self.schema.stream
@@ -107,29 +107,30 @@ class StreamPolicy:
         assert grant is not None, f"{owner!r} may not subscribe"
         if attribute.index in grant.attributes:
             return None
-        names = (a.name for a in self.schema if a.index in grant.attributes)
+        names = [a.name for a in self.schema if a.index in grant.attributes]
         return Problem(
             f"owner {owner!r} may not use attribute {attribute.name!r} "
             f"of stream {self.schema.stream!r}",
-            hint=f"it may use: {', '.join(names)}",
+            hint=f"it may use: {listed(names)}",
         )
 
     def filtered(self, subscription: Subscription) -> Subscription:
         """The subscription with its owner's row filter; QueryError if it is not allowed."""
         owner, own = subscription.owner, subscription.own
-        refused = [self.about_owner(owner)]
-        if refused == [None]:
-            used = dict.fromkeys(a for leaf in leaves_of(own) for a in attributes_of(leaf))
-            refused = [self.about_attribute(owner, attribute) for attribute in used]
+        grant = self.grant(owner)
+        used = dict.fromkeys(a for leaf in leaves_of(own) for a in attributes_of(leaf))
+        refused = (
+            [self.about_owner(owner)]
+            if grant is None
+            else [self.about_attribute(owner, attribute) for attribute in used]
+        )
         problems = [
             replace(problem, place=subscription.place, subscription=subscription.id)
             for problem in refused
             if problem
         ]
-        if problems:
+        if grant is None or problems:
             raise QueryError(problems)
-        grant = self.grant(owner)
-        assert grant is not None, "an owner without a grant is refused"
         row_filter = grant.row_filter
         condition = own if row_filter is None else And((row_filter, own))
         return replace(subscription, condition=condition, row_filter=row_filter)
