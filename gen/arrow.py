@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -53,6 +53,14 @@ def to_values(column: pa.Array) -> list[Value | None]:
         column = column.cast(pa.int64())
     values: list[Value | None] = column.to_pylist()
     return values
+
+
+def from_values(values: Sequence[Value], of: Type) -> pa.Array:
+    """Values as the language holds them as a column: the inverse of `to_values`."""
+    if of.is_temporal:
+        integers = pa.array(values, pa.int32() if of == DATE else pa.int64())
+        return integers.cast(arrow_type(of))
+    return pa.array(values, arrow_type(of))
 
 
 def to_text(column: pa.Array, what: str) -> pa.Array:

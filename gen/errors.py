@@ -120,10 +120,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return "there are none"
     folded = {candidate.lower(): candidate for candidate in names}
     close = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)
-    listed = ", ".join(names[:NAMES_SHOWN])
-    if len(names) > NAMES_SHOWN:
-        listed += f", ... ({len(names)} in all)"
     if close:
         meant = " or ".join(repr(folded[candidate]) for candidate in close)
-        return f"did you mean {meant}? known: {listed}"
-    return f"known: {listed}"
+        return f"did you mean {meant}? known: {listed(names)}"
+    return f"known: {listed(names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of the names, and how many there are if these are not all."""
+    more = f", ... ({len(names)} in all)" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more

@@ -7,6 +7,7 @@ both sides to ``common``, the type Spark would choose.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
@@ -125,3 +126,35 @@ class Subscription:
     """Whose it is; empty for nobody's."""
     expires: datetime | None = None
     """From when on it matches nothing, in UTC."""
+    row_filter: Expression | None = None
+    """What a policy put before the owner's own condition: ``condition`` is the AND of the two."""
+
+    @property
+    def own(self) -> Expression:
+        """The condition as its owner wrote it."""
+        if self.row_filter is None:
+            return self.condition
+        assert isinstance(self.condition, And), "a row filter is one side of an AND"
+        return self.condition.children[1]
+
+
+def leaves_of(expression: Expression) -> Iterator[Predicate]:
+    """The predicates of an expression, from left to right."""
+    match expression:
+        case And(children) | Or(children):
+            for child in children:
+                yield from leaves_of(child)
+        case Not(child):
+            yield from leaves_of(child)
+        case Comparison() | Between() | InList() | IsNull() | Like():
+            yield expression
+
+
+def attributes_of(predicate: Predicate) -> tuple[Attribute, ...]:
+    """The attributes that a predicate looks at, at most two."""
+    sides: tuple[Operand, ...] = (
+        (predicate.left, predicate.right)
+        if isinstance(predicate, Comparison)
+        else (predicate.operand,)
+    )
+    return tuple(side for side in sides if isinstance(side, Attribute))

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+from penstock.gen.language import literals
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+FIRST_MICROS = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+LAST_MICROS = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+
+
+def instant(micros: int) -> datetime:
+    """The time so many microseconds after the start of 1970; ValueError beyond the years."""
+    if not FIRST_MICROS <= micros <= LAST_MICROS:
+        raise ValueError("this time is out of range: the years go from 1 to 9999, in UTC")
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def parse_instant(text: str) -> datetime:
+    """The time that a TIMESTAMP literal of this text means."""
+    return instant(literals.timestamp(text))
 
 
 def in_utc(time: object) -> datetime:

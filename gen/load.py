@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 
 import pyarrow as pa
 
+from penstock.gen import ownership
 from penstock.gen.arrow import convert, to_text
 from penstock.gen.errors import NAMES_SHOWN, DataError, Problem, QueryError
-from penstock.gen.language.script import Script, parse_schema, parse_script, parse_subscription
+from penstock.gen.instants import instant
+from penstock.gen.language.policy_statement import parse_policy
+from penstock.gen.language.script import Script, parse_schema, parse_script
+from penstock.gen.policy import Policy
 from penstock.gen.predicates import COLUMNS
 from penstock.gen.queryset import PROGRESS_STEP, Progress, QuerySet
 from penstock.gen.schema import Schema
@@ -24,6 +30,7 @@ def load(
     *,
     schema: Schema | str | Path | None = None,
     stream: str | None = None,
+    policy: Policy | str | Path | None = None,
     progress: Progress | None = None,
 ) -> QuerySet:
     """The query set of a file or folder; nothing is loaded if anything in it is wrong.
@@ -31,7 +38,8 @@ def load(
     A ``.sql`` file declares its own stream. A table (Parquet, Arrow, CSV, JSON lines) has
     either the columns id and text, or those of `penstock.gen.predicates`, and takes its
     schema from ``schema`` or from a ``schema.sql`` beside it. A folder holds such a table.
-    ``stream`` picks one of several streams that a ``.sql`` file declares.
+    ``stream`` picks one of several streams that a ``.sql`` file declares. ``policy`` says what
+    the owners of subscriptions may use, and which rows they see.
     """
     path = Path(path)
     if path.is_dir():
@@ -40,14 +48,17 @@ def load(
         raise DataError(f"there is no file {str(path)!r}")
     if progress:
         progress("reading the file", 0, 0)
+    if isinstance(policy, str | Path):
+        policy = load_policy(policy)
     if path.suffix.lower() == ".sql":
-        return _from_script(parse_script(read_text(path), str(path)), path, stream, schema)
+        script = parse_script(read_text(path), str(path), policy)
+        return _from_script(script, path, stream, schema, policy)
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise DataError(
             f"{path}: query sets are .sql files, folders, or tables "
             f"({', '.join(sorted(TABLE_SUFFIXES))})"
         )
-    queries = QuerySet(_schema_for(path, schema, stream))
+    queries = QuerySet(_schema_for(path, schema, stream), policy=policy)
     _add_table(queries, read_table(path), str(path), progress)
     return queries
 
@@ -57,8 +68,17 @@ def load_schema(path: str | Path) -> Schema:
     return parse_schema(read_text(Path(path)), str(path))
 
 
+def load_policy(path: str | Path) -> Policy:
+    """The policy that a file says with CREATE POLICY statements."""
+    return parse_policy(read_text(Path(path)), str(path))
+
+
 def _from_script(
-    script: Script, path: Path, stream: str | None, schema: Schema | str | Path | None
+    script: Script,
+    path: Path,
+    stream: str | None,
+    schema: Schema | str | Path | None,
+    policy: Policy | None,
 ) -> QuerySet:
     if script.problems:
         raise QueryError(script.problems)
@@ -72,7 +92,7 @@ def _from_script(
     chosen = next((n for n in names if stream is None or n.lower() == stream.lower()), None)
     if chosen is None:
         raise DataError(f"{path} declares no stream {stream!r}, only {', '.join(names)}")
-    queries = QuerySet(script.streams[chosen])
+    queries = QuerySet(script.streams[chosen], policy=policy)
     for subscription in script.subscriptions[chosen].values():
         queries.insert(subscription)
     return queries
@@ -113,27 +133,43 @@ def _add_table(queries: QuerySet, table: pa.Table, source: str, progress: Progre
 
 
 def _add_texts(queries: QuerySet, table: pa.Table, source: str, progress: Progress | None) -> None:
-    doubled = [n for n in ("id", "text", "weight") if table.column_names.count(n) > 1]
+    optional = ("weight", *ownership.COLUMNS)
+    doubled = [n for n in ("id", "text", *optional) if table.column_names.count(n) > 1]
     if doubled:
         raise DataError(f"{source} has the column {doubled[0]} twice")
-    ids = to_text(table["id"].combine_chunks(), f"{source}: column id").to_pylist()
-    texts = convert(table["text"].combine_chunks(), STRING, f"{source}: column text").to_pylist()
     problems: list[Problem] = []
-    weights = [0] * len(ids)
-    if "weight" in table.column_names:
-        what = f"{source}: column weight"
-        weights = convert(table["weight"].combine_chunks(), BIGINT, what).fill_null(0).to_pylist()
-    for row, (id, text, weight) in enumerate(zip(ids, texts, weights, strict=True), start=1):
+    for row, (id, text, weight, owner, expires) in enumerate(_text_rows(table, source), start=1):
         if progress and row % PROGRESS_STEP == 1:
             progress("parsing subscriptions", row - 1, table.num_rows)
         name = f"{source} row {row}"
         try:
             if id is None or text is None:
                 raise ValueError("id and text must both be there")
-            queries.insert(parse_subscription(id, text, queries.schema, name, weight))
+            until = None if expires is None else instant(expires)
+            queries.add_text(id, text, name, weight=weight, owner=owner, expires=until)
         except QueryError as error:
-            problems += [Problem(p.message, p.place, p.hint, id) for p in error.problems]
+            problems.extend(error.problems)
         except ValueError as error:
             problems.append(Problem(f"{name}: {error}"))
     if problems:
         raise QueryError(problems)
+
+
+def _text_rows(
+    table: pa.Table, source: str
+) -> Iterator[tuple[str | None, str | None, int, str, int | None]]:
+    """Id, text, weight, owner and expiry in microseconds, row by row."""
+    ids = to_text(table["id"].combine_chunks(), f"{source}: column id")
+    texts = convert(table["text"].combine_chunks(), STRING, f"{source}: column text")
+    weights = None
+    if "weight" in table.column_names:
+        what = f"{source}: column weight"
+        weights = convert(table["weight"].combine_chunks(), BIGINT, what).fill_null(0)
+    owners = ownership.owners_in(table, source)
+    expires = ownership.expiries_in(table, source)
+    micros = None if expires is None else expires.cast(pa.int64())
+    columns = ((ids, None), (texts, None), (weights, 0), (owners, ""), (micros, None))
+    return zip(
+        *(repeat(none) if column is None else column.to_pylist() for column, none in columns),
+        strict=False,  # what is not there has no end
+    )

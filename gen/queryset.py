@@ -16,7 +16,10 @@ from penstock.gen.expr import MAX_WEIGHT, Subscription
 from penstock.gen.instants import in_utc
 from penstock.gen.language.script import parse_subscription
 from penstock.gen.normalise import normalise, verdict
-from penstock.gen.predicates import Integers, PredicateTable, read_predicates
+from penstock.gen.policed_table import policed
+from penstock.gen.policy import Policy
+from penstock.gen.predicates import Integers, PredicateTable
+from penstock.gen.read_predicates import read_predicates
 from penstock.gen.schema import Schema
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -33,18 +36,23 @@ class QuerySet:
 
     Ids are strings. Subscriptions from a table of predicates stay in the table until they
     are asked for, so that a set of millions costs what its columns cost.
+
+    A policy says what the owners of subscriptions may use, and its row filters become part of
+    their conditions, whichever way they are added.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, *, policy: Policy | None = None) -> None:
         self.schema = schema
+        self.policy = policy
+        self._bound_policy = policy.bind(schema) if policy else None
         self._entries: dict[str, Subscription | int] = {}
         self._tables: list[PredicateTable] = []
         self._table_starts: list[int] = []
         self._rows = 0
 
     def empty(self) -> QuerySet:
-        """A set over the same schema with nothing in it."""
-        return QuerySet(self.schema)
+        """A set over the same schema, under the same policy, with nothing in it."""
+        return QuerySet(self.schema, policy=self.policy)
 
     def copy(self) -> QuerySet:
         """A set of the same subscriptions; changes to one do not reach the other."""
@@ -64,16 +72,30 @@ class QuerySet:
         expires: datetime | None = None,
     ) -> None:
         """Add a subscription from its condition; QueryError says what is wrong with it."""
+        self.add_text(id, text, "<text>", weight=weight, owner=owner, expires=expires)
+
+    def add_text(
+        self,
+        id: str,
+        text: str,
+        name: str,
+        *,
+        weight: int = 0,
+        owner: str = "",
+        expires: datetime | None = None,
+    ) -> None:
+        """The same, where ``name`` is how errors call the text."""
+        policy = self._bound_policy
         try:
-            made = parse_subscription(id, text, self.schema, "<text>", weight)
+            made = parse_subscription(
+                id, text, self.schema, name, weight, owner=owner, expires=expires, policy=policy
+            )
         except QueryError as error:
-            raise QueryError(
-                [Problem(p.message, p.place, p.hint, subscription=id) for p in error.problems]
-            ) from None
-        self.insert(replace(made, owner=owner, expires=expires))
+            raise QueryError([replace(p, subscription=id) for p in error.problems]) from None
+        self.insert(made)
 
     def insert(self, subscription: Subscription) -> None:
-        """Add a subscription that is bound already."""
+        """Add a subscription that is bound already; what the policy says of it is done here."""
         if not isinstance(subscription.id, str):
             raise TypeError(f"an id is a string, not {subscription.id!r}")
         if not subscription.id.isascii() and any(
@@ -89,6 +111,8 @@ class QuerySet:
             raise ValueError(f"subscription {subscription.id!r} is in the set already")
         if subscription.expires is not None:
             subscription = replace(subscription, expires=in_utc(subscription.expires))
+        if self._bound_policy is not None:
+            subscription = self._bound_policy.filtered(subscription)
         self._entries[subscription.id] = subscription
 
     def add_predicates(self, table: pa.Table, *, source: str = "table") -> None:
@@ -103,13 +127,15 @@ class QuerySet:
         """Add all subscriptions of a table that is checked already, or none if an id is here."""
         ids = table.ids.to_pylist()
         self.check_new(ids)
+        if self._bound_policy is not None:
+            table = policed(table, self._bound_policy)
         self._entries.update(zip(ids, range(self._rows, self._rows + len(ids)), strict=True))
         self._tables.append(table)
         self._table_starts.append(self._rows)
         self._rows += len(ids)
 
     def extend(self, other: QuerySet) -> None:
-        """Add all subscriptions of a set over the same schema, or none if an id is here already."""
+        """Add all of a set over the same schema and policy, or none if an id is here already."""
         self.check_new(other._entries)
         self._entries.update(
             (id, entry if isinstance(entry, Subscription) else entry + self._rows)
@@ -160,12 +186,24 @@ class QuerySet:
 
     @property
     def singles(self) -> list[Subscription]:
-        """The subscriptions that came one by one, in the order in which they were added."""
-        return [entry for entry in self._entries.values() if isinstance(entry, Subscription)]
+        """The subscriptions that are in none of `tables`, in the order in which they were added."""
+        beyond: set[int] = set()
+        for start, (table, rows) in zip(self._table_starts, self._rows_by_table, strict=True):
+            beyond.update((start + rows[~table.is_whole(rows)]).tolist())
+        return [
+            self._made(entry)
+            for entry in self._entries.values()
+            if isinstance(entry, Subscription) or entry in beyond
+        ]
 
     @property
     def tables(self) -> list[tuple[PredicateTable, Integers]]:
-        """The tables of predicates, each with the subscriptions that are still in the set."""
+        """The tables of predicates, each with the subscriptions in the set that it says all of."""
+        return [(table, rows[table.is_whole(rows)]) for table, rows in self._rows_by_table]
+
+    @property
+    def _rows_by_table(self) -> list[tuple[PredicateTable, Integers]]:
+        """The tables, each with the subscriptions that are still in the set."""
         rows = (entry for entry in self._entries.values() if not isinstance(entry, Subscription))
         kept: Integers = np.sort(np.fromiter(rows, np.int64))
         bounds = [*self._table_starts, self._rows]
@@ -175,18 +213,24 @@ class QuerySet:
             for number, table in enumerate(self._tables)
         ]
 
+    @property
+    def _by_itself(self) -> Iterator[Subscription]:
+        """The subscriptions that came one by one."""
+        return (entry for entry in self._entries.values() if isinstance(entry, Subscription))
+
     def owned_by(self, owner: str) -> pa.Array:
         """The ids of the owner's subscriptions, in order."""
-        owned = [pa.array([s.id for s in self.singles if s.owner == owner], pa.string())]
-        if not owner:  # tables say of nobody whose it is
-            owned += [table.ids.take(pa.array(kept)) for table, kept in self.tables]
-        return pa.concat_arrays(owned).sort()
+        singles = [single.id for single in self._by_itself if single.owner == owner]
+        owned = [table.owned_by(owner, rows) for table, rows in self._rows_by_table]
+        return pa.concat_arrays([pa.array(singles, pa.string()), *owned]).sort()
 
     def expiries(self) -> Iterator[tuple[datetime, str]]:
         """When each subscription expires that ever does, and its id; in no order."""
-        for single in self.singles:
+        for single in self._by_itself:
             if single.expires is not None:
                 yield single.expires, single.id
+        for table, rows in self._rows_by_table:
+            yield from table.expiries(rows)
 
     def warnings(self, progress: Progress | None = None) -> list[Problem]:
         """The subscriptions that always or never match, each as a problem."""

@@ -6,10 +6,13 @@
                operands: 2, weight: 0}]
 
 ``attribute`` is an index in the schema, ``operator`` one in `OPERATORS`. The operands of a
-subscription stand in the columns of their types, in the order of its predicates.
+subscription stand in the columns of their types, in the order of its predicates. Columns ``owner``
+and ``expires`` follow, where the table has them. Row filters of a policy are left out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +21,8 @@ import pyarrow.compute as pc
 
 from penstock.gen.errors import DataError
 from penstock.gen.expr import MAX_WEIGHT
-from penstock.gen.predicates import OPERAND_COUNTS, OPERATORS, Integers, PredicateTable
+from penstock.gen.predicates import OPERATORS, Integers, PredicateTable
+from penstock.gen.read_predicates import OPERAND_COUNTS
 from penstock.gen.schema import Schema, arrow_type
 from penstock.gen.types import Type
 
@@ -34,6 +38,7 @@ PREDICATE = pa.struct(
 
 def to_columns(table: PredicateTable, kept: Integers) -> pa.Table:
     """The subscriptions of a table that are at some indices."""
+    table = table.own
     weights = np.zeros_like(table.attributes) if table.weights is None else table.weights
     fields = (table.attributes, table.operators, table.operand_counts, weights)
     structs = pa.StructArray.from_arrays(
@@ -43,6 +48,10 @@ def to_columns(table: PredicateTable, kept: Integers) -> pa.Table:
     columns = {"id": table.ids, "predicates": pa.ListArray.from_arrays(starts, structs)}
     for of, values in sorted(table.operands.items(), key=lambda item: str(item[0])):
         columns[_name(of)] = _operands(table, of, values)
+    if table.owners is not None:
+        columns["owner"] = table.owners.cast(pa.string())
+    if table.expires is not None:
+        columns["expires"] = table.expires
     whole = pa.table(columns)
     return whole if len(kept) == len(table) else whole.take(pa.array(kept))
 
@@ -84,7 +93,13 @@ def from_columns(columns: pa.Table, schema: Schema, source: str) -> PredicateTab
         operand_counts=counts,
         operands={of: column.flatten() for of, column in operands.items()},
         weights=weights if weights.any() else None,
+        owners=_column(columns, "owner", lambda column: column.dictionary_encode()),
+        expires=_column(columns, "expires", lambda column: column),
     )
+
+
+def _column(columns: pa.Table, name: str, made: Callable[[pa.Array], pa.Array]) -> pa.Array | None:
+    return made(columns[name].combine_chunks()) if name in columns.column_names else None
 
 
 def _lists(
@@ -95,11 +110,16 @@ def _lists(
     there = [of for of in types if _name(of) in columns.column_names]
     wanted = [("id", pa.string()), ("predicates", pa.list_(PREDICATE))]
     wanted += [(_name(of), pa.list_(arrow_type(of))) for of in there]
-    if [(field.name, field.type) for field in columns.schema] != wanted:
+    known = {"owner": pa.string(), "expires": pa.timestamp("us", "UTC")}
+    extra = [name for name in known if name in columns.column_names]
+    wanted_last = [(name, known[name]) for name in extra]
+    if [(field.name, field.type) for field in columns.schema] != wanted + wanted_last:
         raise DataError(f"{source}: these are not predicates on stream {schema.stream!r}")
-    ids, predicates, *operands = (column.combine_chunks() for column in columns.columns)
+    main = columns.drop_columns(extra)
+    ids, predicates, *operands = (column.combine_chunks() for column in main.columns)
     parts = [ids, predicates, *predicates.flatten().flatten(), *operands]
     parts += [column.flatten() for column in operands]
+    parts += [columns[name] for name in extra if name == "owner"]
     if any(part.null_count for part in parts):
         raise DataError(f"{source}: a value is missing")
     if pc.count_distinct(ids).as_py() != len(ids):

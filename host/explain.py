@@ -14,6 +14,7 @@ from penstock.gen.expr import (
     Not,
     Or,
     Predicate,
+    Subscription,
 )
 from penstock.gen.normal import holds, make_event
 from penstock.gen.normalise import normalise
@@ -62,8 +63,19 @@ def explain(queries: QuerySet, events: Any, *, index: int, id: str) -> Explanati
     if not 0 <= index < table.num_rows:
         raise IndexError(f"there is no event {index}; there are {table.num_rows}, from 0 on")
     (event,) = rows_of(Batch.of(table.slice(index, 1), schema, first=index).wide(), schema)
-    step = _step(queries[id].condition, event, schema)
+    step = _policed(queries[id], event, schema)
     return Explanation(id, index, step.verdict is True, step)
+
+
+def _policed(subscription: Subscription, event: Mapping[int, Value], schema: Schema) -> Step:
+    """The condition, with the row filter of a policy told apart from what the owner wrote."""
+    row_filter = subscription.row_filter
+    if row_filter is None:
+        return _step(subscription.condition, event, schema)
+    inner = _step(row_filter, event, schema)
+    of_policy = Step(f"policy of {subscription.owner!r}", inner.verdict, children=(inner,))
+    own = _step(subscription.own, event, schema)
+    return Step("AND", _verdict(subscription.condition, event, schema), children=(of_policy, own))
 
 
 def _step(node: Expression, event: Mapping[int, Value], schema: Schema) -> Step:

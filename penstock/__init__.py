@@ -9,8 +9,10 @@ with penstock.open(queries) as matcher:
 
 from penstock.engines import ENGINES, open
 from penstock.gen.errors import DataError, DeviceError, PenstockError, Problem, QueryError
+from penstock.gen.language.policy_statement import parse_policy
 from penstock.gen.language.script import parse_schema
-from penstock.gen.load import load, load_schema
+from penstock.gen.load import load, load_policy, load_schema
+from penstock.gen.policy import Policy
 from penstock.gen.queryset import QuerySet
 from penstock.gen.schema import Attribute, Schema
 from penstock.host.explain import Explanation, explain
@@ -27,6 +29,7 @@ __all__ = [
     "Explanation",
     "Matcher",
     "PenstockError",
+    "Policy",
     "Problem",
     "QueryError",
     "QuerySet",
@@ -34,7 +37,9 @@ __all__ = [
     "Stats",
     "explain",
     "load",
+    "load_policy",
     "load_schema",
     "open",
+    "parse_policy",
     "parse_schema",
 ]

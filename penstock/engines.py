@@ -51,7 +51,7 @@ def _simulated(
         raise DeviceError(
             f"the simulated engine needs {error.name}: pip install 'penstock[circuit]'"
         ) from None
-    software = _oracle(QuerySet(queries.schema), None)  # for what the circuit has no room for
+    software = _software(queries.empty(), None)  # for what the circuit has no room for
     return OneAtATime(
         SimulatedDevice(
             queries, progress, software=software, waves=waves, spare=spare, encode=encode
@@ -70,7 +70,8 @@ ENGINES: dict[str, Engine] = {
 def open(
     queries: QuerySet | str | Path,
     *,
-    engine: str = "reference",
+    engine: str = "software",
+    threads: int = 1,
     waves: str | Path | None = None,
     encode: str = "host",
     spare: int = 0,
@@ -82,12 +83,14 @@ def open(
     A path is that of a saved set: it is opened as it was last, and changes are logged in it. A
     query set itself is not changed, whatever becomes of the matcher's.
 
+    The software engine matches on so many ``threads``.
+
     The simulated engine records every signal to the VCD file ``waves``, if one is named. With
     ``encode="device"`` its circuit takes values and makes codes of them itself. It is built with
     a table for about ``spare`` subscriptions that are added later. What has expired by ``clock``
     is matched no more.
     """
-    make = _engine(engine, waves=waves, encode=encode, spare=spare)
+    make = _engine(engine, threads=threads, waves=waves, encode=encode, spare=spare)
     if isinstance(queries, QuerySet):
         current, saved = queries.copy(), None
     else:
@@ -102,10 +105,14 @@ def open(
         raise
 
 
-def _engine(engine: str, *, waves: str | Path | None, encode: str, spare: int) -> Engine:
+def _engine(
+    engine: str, *, threads: int, waves: str | Path | None, encode: str, spare: int
+) -> Engine:
     """The engine of a name with its options; DeviceError if it is unknown or lacks one of them."""
     if engine not in ENGINES:
         raise DeviceError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
+    if threads != 1 and engine != "software":
+        raise DeviceError(f"engine {engine!r} has one thread; use engine='software'")
     if engine == "simulated":
         path = None if waves is None else Path(waves)
         return partial(_simulated, waves=path, encode=encode, spare=spare)
@@ -115,4 +122,4 @@ def _engine(engine: str, *, waves: str | Path | None, encode: str, spare: int) -
         raise DeviceError(f"engine {engine!r} has no codes to make; use engine='simulated'")
     if spare:
         raise DeviceError(f"engine {engine!r} has room for any number; leave spare out")
-    return ENGINES[engine]
+    return partial(_software, threads=threads) if engine == "software" else ENGINES[engine]

@@ -25,6 +25,7 @@ RUN_PAGES = tuple(
     for name in (
         "README.md",
         "docs/language.md",
+        "docs/policies.md",
         "docs/python.md",
         "docs/host-api.md",
         "docs/command-line.md",

@@ -37,6 +37,7 @@ MAY_IMPORT = {
         "gen.values",
         "gen.queryset",
         "gen.instants",
+        "gen.predicates",  # tables of them become flat arrays
         "gen.table_columns",  # predicates as a saved set keeps them
         "gen.plan",
         "gen.manifest",

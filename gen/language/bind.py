@@ -22,6 +22,7 @@ from penstock.gen.expr import (
     Like,
     Not,
     Or,
+    attributes_of,
 )
 from penstock.gen.language.operands import (
     Bound,
@@ -221,7 +222,7 @@ class _Binder:
         if (
             isinstance(expression, And | Or | Always)
             or expression.weight
-            or not _has_attribute(expression)
+            or not attributes_of(expression)
         ):
             raise self.source.problem_at(
                 node.expressions[0],
@@ -258,15 +259,6 @@ def _beyond_bigint(op: str, left: Bound, right: Bound) -> bool | None:
             if not -(2**63) <= value <= 2**63 - 1:
                 return (op in ups) == (value > 0)
     return None
-
-
-def _has_attribute(predicate: Any) -> bool:
-    sides = (
-        (predicate.left, predicate.right)
-        if isinstance(predicate, Comparison)
-        else (predicate.operand,)
-    )
-    return any(isinstance(side, Attribute) for side in sides)
 
 
 def _chain(node: Any) -> list[Any]:

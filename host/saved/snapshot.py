@@ -2,8 +2,8 @@
 
 `texts-3.arrow` has the subscriptions that came one by one, as SQL; `predicates-3-0.arrow` and so
 on have those of tables of predicates (`penstock.gen.table_columns`). 3 is the generation, which
-every save raises. `snapshot.json` names the generation that counts, with the stream, the time,
-and the length and SHA-256 of each file; last in it stands the SHA-256 of all the rest.
+every save raises. `snapshot.json` names the generation that counts, with the stream, the policy,
+the time, and the length and SHA-256 of each file; last in it stands the SHA-256 of all the rest.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.gen.errors import DataError
+from penstock.gen.language.policy_statement import parse_policy
 from penstock.gen.language.script import parse_schema
 from penstock.gen.queryset import QuerySet
 from penstock.gen.table_columns import from_columns, to_columns
@@ -54,6 +55,7 @@ def write(folder: Path, snapshot: Snapshot) -> None:
         "generation": generation,
         "at": snapshot.at.isoformat(),
         "stream": str(snapshot.queries.schema),
+        "policy": _policy_text(snapshot.queries),
         "files": files,
     }
     text = json.dumps({**head, "sha256": _digest(head)}, indent=1)
@@ -71,7 +73,10 @@ def read(folder: Path) -> Snapshot:
     head = _head(folder / INDEX)
     try:
         generation, at = int(head["generation"]), datetime.fromisoformat(head["at"])
-        queries = QuerySet(parse_schema(head["stream"], str(folder / INDEX)))
+        schema = parse_schema(head["stream"], str(folder / INDEX))
+        text = head["policy"]
+        policy = None if text is None else parse_policy(text, "the saved policy")
+        queries = QuerySet(schema, policy=policy)
         for number, file in enumerate(head["files"]):
             path = folder / _name(generation, number)
             table = _read_file(path, file["bytes"], file["sha256"])
@@ -101,6 +106,10 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _policy_text(queries: QuerySet) -> str | None:
+    return queries.policy.source.text if queries.policy else None
 
 
 def _name(generation: int, number: int) -> str:

@@ -29,7 +29,7 @@ def texts_of(queries: QuerySet) -> list[dict[str, Any]]:
     return [
         {
             "id": single.id,
-            "text": sql(single.condition),
+            "text": sql(single.own),
             "weight": single.weight,
             "owner": single.owner,
             "expires": single.expires,

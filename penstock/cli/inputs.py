@@ -21,6 +21,7 @@ def add_queries(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("queries", help="query file (.sql), table of queries, or folder")
     parser.add_argument("--schema", help="CREATE STREAM file, for tables without one beside them")
     parser.add_argument("--stream", help="which stream, where the file declares several")
+    parser.add_argument("--policy", metavar="FILE", help="CREATE POLICY file: who may use what")
 
 
 def add_events(parser: argparse.ArgumentParser) -> None:
@@ -76,6 +77,7 @@ def read_queries(arguments: argparse.Namespace, progress: Progress) -> QuerySet:
         arguments.queries,
         schema=arguments.schema,
         stream=arguments.stream,
+        policy=arguments.policy,
         progress=progress,
     )
 

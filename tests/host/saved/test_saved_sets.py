@@ -17,7 +17,9 @@ from log_texts import (
 )
 
 import penstock
-from penstock import DataError, QuerySet
+from penstock import DataError, QuerySet, Schema
+from penstock.gen.language.policy_statement import parse_policy
+from penstock.gen.render import sql
 from penstock.host.saved import changes
 
 
@@ -135,3 +137,47 @@ def test_changes_are_the_same_bytes_for_the_same_change() -> None:
     queries: Callable[[], QuerySet] = first_set
     assert changes.added(queries(), NOON) == changes.added(queries(), NOON)
     assert table("a").equals(table("a"))
+
+
+def test_a_policy_is_saved_with_the_set_and_holds_for_what_comes_later(tmp_path):
+    """Owners keep their own conditions; row filters are put before them again."""
+    schema = Schema.of({"n": "INT", "s": "STRING"}, stream="trades")
+    policy = parse_policy(
+        "CREATE POLICY FOR ann ON trades (n) WHERE s = 'A';"
+        "CREATE POLICY FOR bob ON trades WHERE s LIKE '%B%';",
+        "policy",
+    )
+    queries = QuerySet(schema, policy=policy)
+    queries.add("one", "n > 1", owner="ann")
+    queries.add_predicates(
+        pa.table(
+            {
+                "id": ["t1", "t2", "t2"],
+                "attribute": ["n", "n", "s"],
+                "operator": [">", "<", "<>"],
+                "operands": [["1"], ["9"], ["x"]],
+                "owner": ["ann", "bob", "bob"],
+                "expires": [None, NOON + timedelta(days=1), NOON + timedelta(days=1)],
+            }
+        )
+    )
+    events = [{"n": n, "s": s} for n in (0, 5) for s in ("A", "aBc", "C")]
+    path = tmp_path / "rules.penstock"
+    with penstock.open(queries, engine="oracle", clock=lambda: NOON) as matcher:
+        matcher.save(path)
+        matcher.add("two", "n < 1", owner="ann")
+        before = matcher.match(events)
+        assert matcher.queries["one"].own != matcher.queries["one"].condition
+    for _ in range(2):
+        with penstock.open(path, engine="oracle", clock=lambda: NOON) as matcher:
+            assert matcher.match(events).equals(before)
+            assert list(matcher.queries.owned_by("bob").to_pylist()) == ["t2"]
+            assert {s.id: sql(s.own) for s in matcher.queries} == {
+                "one": "n > 1", "t1": "n > 1", "t2": "n < 9 AND s <> 'x'", "two": "n < 1",
+            }  # fmt: skip
+            assert dict(map(reversed, matcher.queries.expiries())) == {
+                "t2": NOON + timedelta(days=1)
+            }
+            with pytest.raises(penstock.QueryError, match="may not use attribute 's'"):
+                matcher.add("three", "s = 'A'", owner="ann")
+            matcher.save(path)
