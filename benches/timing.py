@@ -8,11 +8,14 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import pyarrow as pa
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -29,6 +32,35 @@ def seconds(work: Callable[[], object], *, repeats: int = 5, warm_up: int = 1) -
         work()
         samples.append(time.perf_counter() - started)
     return samples
+
+
+def in_turn(works: Sequence[Callable[[], object]], *, repeats: int = 5) -> list[list[float]]:
+    """Seconds of each repeat of each work, one of each in turn.
+
+    What else the machine does then meets them all alike, and their ratios hold. Every work has
+    been warmed up by its caller.
+    """
+    rounds = [[seconds(work, repeats=1, warm_up=0)[0] for work in works] for _ in range(repeats)]
+    return [list(samples) for samples in zip(*rounds, strict=True)]
+
+
+def enough(work: Callable[[int], object], most: int, *, seconds_wanted: float = 0.5) -> int:
+    """How many events, of ``most`` that there are, take ``work`` about so long."""
+    count = min(most, 16)
+    while True:
+        taken = seconds(partial(work, count), repeats=1, warm_up=0)[0]
+        if taken > seconds_wanted / 5:
+            return max(1, min(most, round(count * seconds_wanted / taken)))
+        if count == most:
+            return most
+        count = min(most, 4 * count)
+
+
+def one_core() -> None:
+    """Hold this process to one core, where the system allows it."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    pa.set_cpu_count(1)
 
 
 @dataclass(frozen=True)

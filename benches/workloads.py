@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 import penstock
 from penstock.sim import workload
 from penstock.sim.workload import PRESETS, WorkloadSpec, to_wide, write
 
+ENGINE = "software"
+"""What the benches of workloads measure."""
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "bench"
 GENERATOR = Path(workload.__file__).parent
 
@@ -35,6 +40,19 @@ class Workload:
     def expressions(self) -> pa.Table:
         """The table of predicates."""
         return pyarrow.parquet.read_table(self.folder / "expressions.parquet")
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """The row at which each expression begins, and how many rows there are."""
+        ids = self.expressions["id"].combine_chunks()
+        differs = pc.not_equal(ids.slice(1), ids.slice(0, len(ids) - 1))
+        first = np.flatnonzero(np.asarray(differs)) + 1
+        return np.concatenate([[0], first, [len(ids)]]).astype(np.int64)
+
+    def part(self, first: int, count: int) -> pa.Table:
+        """The predicates of some of the expressions, in the order of the table."""
+        begin, end = self.starts[[first, min(first + count, len(self.starts) - 1)]].tolist()
+        return self.expressions.slice(begin, end - begin)
 
     @cached_property
     def sparse(self) -> pa.Table:
