@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import platform
+import resource
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -61,6 +62,17 @@ def one_core() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     pa.set_cpu_count(1)
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had at once."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:  # no Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Not ru_maxrss here: a process inherits what the one that started it had.
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(peak) * 1024
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def generated(name: str, spec: WorkloadSpec) -> Workload:
 def preset(name: str, expressions: int, events: int) -> Workload:
     """One of the generator's presets, of a chosen size."""
     spec = WorkloadSpec(**PRESETS[name], expressions=expressions, events=events)
-    return generated(f"{name}-{expressions}", spec)
+    return generated(f"{name}-{expressions}-{events}", spec)
 
 
 def _stands(folder: Path, spec: WorkloadSpec) -> bool:
