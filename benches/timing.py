@@ -20,6 +20,8 @@ import pyarrow as pa
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
+FEWEST = 32
+"""Events in a sample."""
 
 
 def seconds(work: Callable[[], object], *, repeats: int = 5, warm_up: int = 1) -> list[float]:
@@ -46,15 +48,17 @@ def in_turn(works: Sequence[Callable[[], object]], *, repeats: int = 5) -> list[
 
 
 def enough(work: Callable[[int], object], most: int, *, seconds_wanted: float = 0.5) -> int:
-    """How many events, of ``most`` that there are, take ``work`` about so long."""
-    count = min(most, 16)
+    """How many events, of ``most`` that there are, take ``work`` about so long; `FEWEST` at least,
+
+    so that the times of few do not stand for all.
+    """
+    count = min(most, FEWEST)
+    warm_up = 1
     while True:
-        taken = seconds(partial(work, count), repeats=1, warm_up=0)[0]
-        if taken > seconds_wanted / 5:
-            return max(1, min(most, round(count * seconds_wanted / taken)))
-        if count == most:
-            return most
-        count = min(most, 4 * count)
+        taken = seconds(partial(work, count), repeats=1, warm_up=warm_up)[0]
+        if count == most or taken > seconds_wanted / 5:
+            return min(most, max(FEWEST, round(count * seconds_wanted / taken)))
+        count, warm_up = min(most, 4 * count), 0
 
 
 def one_core() -> None:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-TINY = {"EVENTS": 300, "CHECKED_EVENTS": 20, "ORACLE_EXPRESSIONS": 30, "ORACLE_EVENTS": 5}
+TINY = {"EVENTS": 100, "CHECKED_EVENTS": 20, "ORACLE_EXPRESSIONS": 30, "ORACLE_EVENTS": 5}
 
 
 @pytest.fixture
@@ -31,14 +31,16 @@ def run(timing, tmp_path, monkeypatch, results):
 
 
 def test_software_is_held_to_both_scans(run):
-    found = run("software", "--sizes", "100", "1000", "--workloads", "uni", "dense")
+    targets = {"uni": {120: 2}, "dense": {120: 4}}
+    options = ("--sizes", "60", "120", "--workloads", "uni", "dense")
+    found = run("software", *options, TARGETS=targets)
     assert len(found) == 2 * 2 * 5
-    for name, target in (("uni", 2), ("dense", 4)):
+    for name, wanted in targets.items():
         for what in ("times the scan", "times the scan, rarest first"):
-            figure = found[f"{name}, 1,000 expressions: {what}"]
-            assert (figure["target"], figure["at_most"]) == (target, False)
-            assert found[f"{name}, 100 expressions: {what}"]["target"] is None
-        engine = found[f"{name}, 1,000 expressions: engine"]
+            figure = found[f"{name}, 120 expressions: {what}"]
+            assert (figure["target"], figure["at_most"]) == (wanted[120], False)
+            assert found[f"{name}, 60 expressions: {what}"]["target"] is None
+        engine = found[f"{name}, 120 expressions: engine"]
         assert engine["parameters"]["matches_per_event"] > 0
         assert len(engine["samples"]) == 5
 
@@ -65,7 +67,7 @@ def test_engine_that_disagrees_with_the_scan_is_not_timed(run, monkeypatch):
 
 
 def test_wide_events_tell_what_writing_answers_takes(run):
-    found = run("wide", "--sizes", "100", EVENTS=3_000)
+    found = run("wide", "--sizes", "100", EVENTS=500)
     assert len(found) == 6
     assert found["100 expressions, 0.1% match: engine"]["target"] == 10_000_000
     rates = {figure["parameters"]["match_rate"]: figure for figure in found.values()}
