@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from timing import Figure, enough, merge, one_core, seconds
+from timing import Figure, enough, in_turn, merge, one_core
 from workloads import ENGINE
 
 import penstock
@@ -64,7 +64,7 @@ def measure(count: int) -> list[Figure]:
         assert matcher.match(few).equals(expected), "the engine disagrees with the oracle"
         some = enough(lambda count: matcher.match(events.slice(0, count)), len(events))
         table = events.slice(0, some)
-        samples = seconds(lambda: matcher.match(table))
+        (samples,) = in_turn([lambda: matcher.match(table)])
         matches = pc.mean(pc.list_value_length(matcher.match(table)["matches"])).as_py()
     return [
         Figure(

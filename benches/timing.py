@@ -38,27 +38,35 @@ def seconds(work: Callable[[], object], *, repeats: int = 5, warm_up: int = 1) -
 
 
 def in_turn(works: Sequence[Callable[[], object]], *, repeats: int = 5) -> list[list[float]]:
-    """Seconds of each repeat of each work, one of each in turn.
+    """Seconds of processor time of each repeat of each work, one of each in turn.
 
-    What else the machine does then meets them all alike, and their ratios hold. Every work has
-    been warmed up by its caller.
+    All threads of this process count, and nothing else that the machine does: on a core that is
+    shared, time on the wall would be that of the neighbours. What cannot be kept out, such as
+    their use of the caches, meets all works alike. Their callers have warmed them up.
     """
-    rounds = [[seconds(work, repeats=1, warm_up=0)[0] for work in works] for _ in range(repeats)]
+    rounds = [[_processor_seconds(work) for work in works] for _ in range(repeats)]
     return [list(samples) for samples in zip(*rounds, strict=True)]
+
+
+def _processor_seconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    started = time.process_time()
+    work()
+    return time.process_time() - started
 
 
 def enough(work: Callable[[int], object], most: int, *, seconds_wanted: float = 0.5) -> int:
     """How many events, of ``most`` that there are, take ``work`` about so long; `FEWEST` at least,
 
-    so that the times of few do not stand for all.
+    so that the times of few do not stand for all. Processor time, as `in_turn` takes it.
     """
     count = min(most, FEWEST)
-    warm_up = 1
+    work(count)  # the first time may compile
     while True:
-        taken = seconds(partial(work, count), repeats=1, warm_up=warm_up)[0]
+        taken = _processor_seconds(partial(work, count))
         if count == most or taken > seconds_wanted / 5:
             return min(most, max(FEWEST, round(count * seconds_wanted / taken)))
-        count, warm_up = min(most, 4 * count), 0
+        count = min(most, 4 * count)
 
 
 def one_core() -> None:

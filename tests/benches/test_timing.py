@@ -1,7 +1,10 @@
 """Figures: their targets, and results that grow point by point."""
 
+import hashlib
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -52,6 +55,17 @@ def test_works_take_turns(timing):
     assert [len(samples) for samples in found] == [3, 3]
 
 
+def test_time_of_neighbours_does_not_count_but_that_of_all_threads_does(timing):
+    def compute():
+        # Lets go of the interpreter's lock, as kernels do.
+        thread = threading.Thread(target=lambda: hashlib.pbkdf2_hmac("sha1", b"", b"", 200_000))
+        thread.start()
+        thread.join()
+
+    (asleep,), (computed,) = timing.in_turn([lambda: time.sleep(0.05), compute], repeats=1)
+    assert asleep < computed
+
+
 @pytest.mark.parametrize(
     ("most", "per_event", "wanted"),
     [
@@ -66,7 +80,7 @@ def test_enough_events_take_about_the_time_that_is_wanted(
     timing, monkeypatch, most, per_event, wanted
 ):
     clock = [0.0]
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(timing.time, "process_time", lambda: clock[0])
     warm = []
 
     def work(count):
