@@ -1,4 +1,4 @@
-"""The benches of the software engine at a tiny size, on engines that stand in for it."""
+"""The benches of the software engine at a tiny size."""
 
 import importlib
 import os
@@ -15,10 +15,10 @@ def run(timing, tmp_path, monkeypatch, results):
     monkeypatch.setattr(workloads, "FOLDER", tmp_path / "bench")
     affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
 
-    def run(name, *options, engine="reference", **sizes):
+    def run(name, *options, **sizes):
         for part in ("bench_software", f"bench_{name}"):
             module = importlib.import_module(part)
-            for constant, value in {**TINY, "ENGINE": engine, **sizes}.items():
+            for constant, value in {**TINY, **sizes}.items():
                 if hasattr(module, constant):
                     monkeypatch.setattr(module, constant, value)
         monkeypatch.setattr(module, "one_core", lambda: None)
@@ -82,7 +82,7 @@ def test_best_are_those_of_all_matches(run):
 
 
 def test_formulas_are_as_deep_as_they_say(run):
-    found = run("formulas", "--sizes", "20", engine="oracle")
+    found = run("formulas", "--sizes", "20")
     (figure,) = found.values()
     assert 0.2 < figure["parameters"]["matches_per_event"] / 20 < 0.8
     bench = importlib.import_module("bench_formulas")
@@ -90,10 +90,7 @@ def test_formulas_are_as_deep_as_they_say(run):
     assert text.count("(") == 63 and text.count("b") == 64
 
 
-def test_load_in_a_process_of_its_own_tells_time_and_memory(run, monkeypatch):
+def test_what_is_opened_tells_its_time_and_its_memory(run):
     bench = importlib.import_module("bench_load")
-    workloads = importlib.import_module("workloads")
-    assert bench.Workload is workloads.Workload
-    monkeypatch.setattr(bench, "ENGINE", "reference")
     taken, memory = bench.opened(bench.preset("uni", 200, 100))
     assert taken > 0 and 20e6 < memory < 50e9
