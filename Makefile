@@ -51,8 +51,9 @@ bench: setup ## run the benchmarks (ONLY=load runs benches/bench_load.py alone, 
 	  [ -e "$$bench" ] || { echo "there is no $$bench" >&2; exit 1; }; \
 	  echo "$$bench"; python "$$bench" $(if $(ONLY),$(ARGS)) || exit 1; done
 
-plots: setup ## draw docs/*.svg from what the benchmarks have measured
+plots: setup ## draw docs/*.svg, and fill the table of docs/benchmarks.md, from what was measured
 	@$(IN_VENV) python docs/plots.py
+	@$(IN_VENV) python docs/figures.py
 
 lock: ## write the lock files again from pyproject.toml (UPGRADE=1 takes newer versions)
 	@python=$$($(FIND_PYTHON)) && uv=$$(mktemp -d) && trap 'rm -rf "$$uv"' EXIT && \

@@ -4,12 +4,10 @@ The time is that of `write`: calibration, generation, Parquet and the measured m
 held to one core where the system allows it.
 """
 
-import os
 import tempfile
 from pathlib import Path
 
-import pyarrow as pa
-from timing import Figure, report, seconds
+from timing import Figure, one_core, report, seconds
 
 from penstock.sim.workload import PRESETS, WorkloadSpec, calibrate, write
 
@@ -33,9 +31,7 @@ def measure(expressions: int, preset: str, *, repeats: int, target: float | None
 
 
 def main() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    pa.set_cpu_count(1)
+    one_core()
     figures = [
         measure(10_000, "uni", repeats=5, target=None),
         measure(100_000, "uni", repeats=5, target=None),

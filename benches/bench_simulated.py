@@ -6,7 +6,6 @@ one core; the time to compile the circuit is told apart. The baseline is the BE-
 events.
 """
 
-import os
 import sys
 import tempfile
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
-from timing import Figure, report, seconds
+from timing import Figure, one_core, report, seconds
 
 import penstock
 from penstock.sim.workload import WorkloadSpec, write
@@ -89,9 +88,7 @@ def measure(count: int, target: float | None) -> list[Figure]:
 
 
 def main() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    pa.set_cpu_count(1)
+    one_core()
     sizes = [int(size) for size in sys.argv[1:]] or list(TARGETS)
     figures = [figure for size in sizes for figure in measure(size, TARGETS.get(size))]
     report("simulated", (sys.modules[__name__].__doc__ or "").splitlines()[0], figures)

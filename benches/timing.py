@@ -6,16 +6,22 @@ import gc
 import json
 import os
 import platform
+import resource
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pyarrow as pa
+
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
+FEWEST = 32
+"""Events in a sample."""
 
 
 def seconds(work: Callable[[], object], *, repeats: int = 5, warm_up: int = 1) -> list[float]:
@@ -29,6 +35,56 @@ def seconds(work: Callable[[], object], *, repeats: int = 5, warm_up: int = 1) -
         work()
         samples.append(time.perf_counter() - started)
     return samples
+
+
+def in_turn(works: Sequence[Callable[[], object]], *, repeats: int = 5) -> list[list[float]]:
+    """Seconds of processor time of each repeat of each work, one of each in turn.
+
+    All threads of this process count, and nothing else that the machine does: on a core that is
+    shared, time on the wall would be that of the neighbours. What cannot be kept out, such as
+    their use of the caches, meets all works alike. Their callers have warmed them up.
+    """
+    rounds = [[_processor_seconds(work) for work in works] for _ in range(repeats)]
+    return [list(samples) for samples in zip(*rounds, strict=True)]
+
+
+def _processor_seconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def enough(work: Callable[[int], object], most: int, *, seconds_wanted: float = 0.5) -> int:
+    """How many events, of ``most`` that there are, take ``work`` about so long; `FEWEST` at least,
+
+    so that the times of few do not stand for all. Processor time, as `in_turn` takes it.
+    """
+    count = min(most, FEWEST)
+    work(count)  # the first time may compile
+    while True:
+        taken = _processor_seconds(partial(work, count))
+        if count == most or taken > seconds_wanted / 5:
+            return min(most, max(FEWEST, round(count * seconds_wanted / taken)))
+        count = min(most, 4 * count)
+
+
+def one_core() -> None:
+    """Hold this process to one core, where the system allows it."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    pa.set_cpu_count(1)
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had at once."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:  # no Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Not ru_maxrss here: a process inherits what the one that started it had.
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(peak) * 1024
 
 
 @dataclass(frozen=True)

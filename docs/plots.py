@@ -1,7 +1,7 @@
-"""Draw what the benchmarks have measured: area, clock and compile time by subscriptions.
+"""Draw what the benchmarks have measured: circuits by subscriptions, engines by expressions.
 
-Reads ``benches/results`` and writes ``area.svg``, ``clock.svg`` and ``compile-time.svg`` beside
-this file. The same results give the same bytes.
+Reads ``benches/results`` and writes ``area.svg``, ``clock.svg``, ``compile-time.svg`` and
+``time-per-event.svg`` beside this file. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import time_per_event
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -194,11 +195,15 @@ def drawn(name: str, results: Results) -> Figure:
 def draw(results_folder: Path, folder: Path) -> None:
     """Write all plots into a folder."""
     results = Results.read(results_folder)
-    for name in PLOTS:
-        with matplotlib.rc_context(STYLE):
-            figure = drawn(name, results)
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-            plt.close(figure)
+    with matplotlib.rc_context(STYLE):
+        for name in PLOTS:
+            _save(drawn(name, results), folder / f"{name}.svg")
+        _save(time_per_event.drawn(results_folder), folder / "time-per-event.svg")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
 
 
 if __name__ == "__main__":

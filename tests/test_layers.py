@@ -57,6 +57,7 @@ MAY_IMPORT = {
         "benches",
         "penstock",
         "sim.workload",
+        "sim.simulated.compile",  # it knows the machine's compiler
         "gen.build",
         "gen.synthesis",
         "gen.route",

@@ -1,8 +1,7 @@
 """The plots of the manual: drawn from what there is, the same bytes every time."""
 
-import importlib.util
+import importlib
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,18 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-PATH = Path(__file__).parents[2] / "docs" / "plots.py"
-NAMES = ["area.svg", "clock.svg", "compile-time.svg"]
+DOCS = Path(__file__).parents[2] / "docs"
+NAMES = ["area.svg", "clock.svg", "compile-time.svg", "time-per-event.svg"]
 
 
-@pytest.fixture(scope="module")
-def plots() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("penstock_plots", PATH)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def plots(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(DOCS)
+    return importlib.import_module("plots")
 
 
 def figure(what: str, result: float, **parameters: Any) -> dict[str, Any]:
@@ -45,13 +40,23 @@ ROUTE = [
      "parameters": {"subscriptions": "targets", "constants": "pool", "part": "LFE5U-85F"}},
 ]  # fmt: skip
 CIRCUIT = [AREA, build(1_000, 8, None), build(10_000, 103, 30)]
+SOFTWARE = [
+    {"result": result, "parameters": {"workload": "uni", "expressions": size, "what": what}}
+    for what, size, result in [
+        ("engine", 10_000, 3.0),
+        ("engine", 1_000, 1.5),
+        ("scan", 1_000, 3.0),
+        ("times the scan", 1_000, 2.0),
+    ]
+]
+RESULTS = {"route": ROUTE, "circuit": CIRCUIT, "software": SOFTWARE}
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     folder = tmp_path / "results"
     folder.mkdir()
-    for name, figures in (("route", ROUTE), ("circuit", CIRCUIT)):
+    for name, figures in RESULTS.items():
         (folder / f"{name}.json").write_text(json.dumps({"figures": figures}))
     return folder
 
@@ -73,6 +78,23 @@ def test_what_bench_circuit_built_and_its_targets_are_drawn_too(
     assert (read.area_target("pool"), read.area_target("random")) == (6, None)
 
 
+def test_times_of_engine_and_scan_are_told_apart(plots: ModuleType, results: Path) -> None:
+    read = plots.time_per_event.measured(results)
+    assert read["uni", "engine"] == {1_000: 1.5, 10_000: 3.0}
+    assert read["uni", "scan"] == {1_000: 3.0}
+    assert ("uni", "times the scan") not in read
+
+
+def test_every_peer_has_its_points_in_the_plot(plots: ModuleType, results: Path) -> None:
+    module = plots.time_per_event
+    peers = module.published(module.PEERS)
+    assert {matcher for _, matcher in peers} == {*module.THEIRS, "C scan"}
+    uni, zipf, dense = module.drawn(results).axes
+    assert list(uni.lines[0].get_xdata()) == [1_000, 10_000, 100_000, 1_000_000]
+    assert [len(axes.lines) for axes in (uni, zipf, dense)] == [4 + 2, 3, 1]
+    plots.plt.close("all")
+
+
 def test_same_results_give_the_same_pictures(
     plots: ModuleType, results: Path, tmp_path: Path
 ) -> None:
@@ -90,8 +112,9 @@ def test_same_results_give_the_same_pictures(
 def test_pictures_differ_where_results_do(plots: ModuleType, results: Path, tmp_path: Path) -> None:
     plots.draw(results, tmp_path)
     before = [(tmp_path / name).read_bytes() for name in NAMES]
-    changed = [entry | {"result": entry["result"] * 1.1} for entry in ROUTE]
-    (results / "route.json").write_text(json.dumps({"figures": changed}))
+    for name, figures in RESULTS.items():
+        changed = [entry | {"result": entry["result"] * 1.1} for entry in figures]
+        (results / f"{name}.json").write_text(json.dumps({"figures": changed}))
     plots.draw(results, tmp_path)
     after = [(tmp_path / name).read_bytes() for name in NAMES]
     assert all(old != new for old, new in zip(before, after, strict=True))
