@@ -18,8 +18,9 @@ class Device(Protocol):
     lies between the call and its return.
     """
 
-    batch_events: int
-    """How many events are worth a batch: few where each takes long, so that progress shows."""
+    @property
+    def batch_events(self) -> int:
+        """How many events are worth a batch: few where each takes long, so that progress shows."""
 
     def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
         """For each event the ids that match, in order of id: ``list<string>``.

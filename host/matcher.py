@@ -249,9 +249,10 @@ class Matcher:
         progress: Progress | None,
     ) -> pa.Table:
         table = to_table(events, self.queries.schema)
-        answers = []
-        size = self._open_device().batch_events
-        for start in range(0, table.num_rows, size):
+        answers: list[pa.Array] = []
+        start = 0
+        while start < table.num_rows:
+            size = self._open_device().batch_events  # a device may learn how long events take
             if progress:
                 progress("matching events", start, table.num_rows)
             began = time.perf_counter()
@@ -261,5 +262,6 @@ class Matcher:
             matches = pc.sum(pc.list_value_length(found)).as_py() or 0
             self._tally.add(events=batch.rows, matches=matches, seconds=seconds)
             answers.append(found)
+            start += size
         index = pa.array(np.arange(table.num_rows))
         return pa.table({"event": index, "matches": pa.chunked_array(answers, of)})

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.host.software.access import Floats
-from penstock.host.software.bits import WORDS
+from penstock.host.software.bits import WORDS, aligned
 from penstock.host.software.compiled import Scalar, compiled, inlined
 from penstock.host.software.cuts import Codes
 from penstock.host.software.packed import Flags, Integers, Numbers, Packed
@@ -58,7 +58,8 @@ def blocks_of(packed: Packed, members: Numbers, chances: Floats, bare: int) -> B
     literals = packed.starts, packed.literals.columns, packed.pool
     _plan_slots(*literals, chances, codes, members, bare, starts, slots)
     used = int(starts[-1])
-    rows = np.full((int(slots[used, ROWS]), WORDS), 2**64 - 1, np.uint64)
+    rows = aligned(int(slots[used, ROWS]))
+    rows[:] = 2**64 - 1
     rough = np.zeros((count, WORDS), np.uint64)
     made = Blocks(members, starts, slots[: used + 1].copy(), rows, rough)
     has_program = np.zeros(len(packed), np.bool_)

@@ -68,15 +68,16 @@ class Cuts:
         """The code in which each key lies."""
         return (np.searchsorted(self.keys, keys, side="right") + 1).astype(np.uint32)
 
-    def codes_of(self, column: pa.Array) -> Codes:
-        """The code of each value of a column, `ABSENT` where it is NULL."""
+    def encode(self, column: pa.Array, codes: Codes) -> None:
+        """Write the code of each value of a column, `ABSENT` where it is NULL."""
         if not has_short_keys(self.type):
-            return self._by_distinct(column)
-        codes = np.empty(len(column), np.uint32)
-        _search(keys_of(column, self.type), self.keys, *self._buckets, codes)
+            codes[:] = self._by_distinct(column)
+            return
+        is_plain = self.type.is_integral and not column.null_count
+        keys = np.asarray(column) if is_plain else keys_of(column, self.type)
+        _search(keys, self.keys, *self._buckets, codes)
         if column.null_count:
             codes[np.asarray(column.is_null())] = ABSENT
-        return codes
 
     def _by_distinct(self, column: pa.Array) -> Codes:
         """Long keys are few, and slow to compare: each is looked up once."""
@@ -117,7 +118,7 @@ def _search(keys: Keys, cuts: Keys, starts: Codes, shift: Scalar, codes: Codes) 
         elif key >= last:
             codes[n] = LOWEST + len(cuts)
         else:
-            bucket = np.int64((np.uint64(key) - np.uint64(first)) >> np.uint64(shift))
+            bucket = np.int64((np.uint64(np.int64(key)) - np.uint64(first)) >> np.uint64(shift))
             low, high = np.int64(starts[bucket]), np.int64(starts[bucket + 1])
             while low < high:
                 middle = (low + high) >> 1

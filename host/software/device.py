@@ -21,6 +21,11 @@ from penstock.host.software.segment import Segment
 from penstock.host.software.store import Store
 
 HIGHEST_SCORE = 2**63 - 1
+LEAST_EVENTS, MOST_EVENTS = 64, 1 << 16
+MOST_MATCHES, MOST_CODES = 1 << 24, 1 << 25
+"""Of a batch: what it takes in memory stays below some hundred megabytes."""
+FIRST_MATCHES = 1 << 12
+"""Matches per event that are reckoned with before any have been seen."""
 
 
 class SoftwareDevice:
@@ -28,8 +33,6 @@ class SoftwareDevice:
 
     Any number of other threads may use it at the same time.
     """
-
-    batch_events = 1 << 14
 
     def __init__(
         self, queries: QuerySet, progress: Progress | None = None, *, threads: int = 1
@@ -39,11 +42,21 @@ class SoftwareDevice:
         self._store = Store(queries, progress)
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = Threads(threads, self._pool)
+        self._matches_per_event = float(FIRST_MATCHES)
+
+    @property
+    def batch_events(self) -> int:
+        """As many as give so many matches, going by the last batch, and so many codes."""
+        codes = MOST_CODES // (1 + len(self._store.parts()[0].segment.packed.fields))
+        most = min(codes, int(MOST_MATCHES / self._matches_per_event))
+        return max(LEAST_EVENTS, min(MOST_EVENTS, most))
 
     def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
         parts = self._parts(only)
         found = [finished(part.segment, self._search(part, events), events) for part in parts]
-        return _lists(parts, joined([part.segment for part in parts], found, 0), events.rows)
+        answers = joined([part.segment for part in parts], found, 0)
+        self._matches_per_event = 1 + len(answers.numbers) / max(1, events.rows)
+        return _lists(parts, answers, events.rows)
 
     def top_k(
         self, events: Batch, k: int, weights: Mapping[int, int], only: pa.Array | None = None

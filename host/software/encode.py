@@ -9,9 +9,9 @@ import numpy as np
 
 from penstock.gen.plan import RELATIONS
 from penstock.host.encode import PairColumn
-from penstock.host.events import Batch
+from penstock.host.events import Batch, Column
 from penstock.host.software.compiled import compiled
-from penstock.host.software.cuts import Codes
+from penstock.host.software.cuts import Codes, Cuts
 from penstock.host.software.packed import RELATION_CODES, CutField, Field, Integers, Numbers
 
 _RELATION_CODES = np.array([RELATION_CODES[name] for name in RELATIONS], np.uint32)
@@ -44,35 +44,43 @@ class Encoder:
     def wide(self, batch: Batch) -> Codes:
         """A row per event with a code per field, and one more that is 0."""
         codes = np.zeros((batch.rows, self._count + 1), np.uint32)
-        for number, events, found in self._columns(batch):
-            codes[slice(None) if events is None else events, number] = found
+        for number, cuts, column in self._columns(batch):
+            cuts.encode(column.values, codes[:, number])
+        for number, pair in self._pairs:
+            codes[:, number] = _relations(pair, batch)
         return codes
 
     def sparse(self, batch: Batch) -> Entries:
         """The entries of each event one after the other, in the order of the fields."""
         every = np.arange(batch.rows)
-        columns = sorted(self._columns(batch), key=lambda column: column[0])
-        numbers = [number for number, _, _ in columns]
-        events = [every if rows is None else rows for _, rows, _ in columns]
-        sizes = [len(rows) for rows in events]
-        none = np.zeros(0, np.int64)
-        owners = np.concatenate([none, *events])
+        columns = list(self._columns(batch))
+        numbers = [number for number, _, _ in columns] + [number for number, _ in self._pairs]
+        events = [every if column.events is None else column.events for _, _, column in columns]
+        events += [every] * len(self._pairs)
+        bounds = np.cumsum([0, *map(len, events)])
+        codes = np.empty(int(bounds[-1]), np.uint32)
+        for (_, cuts, column), first, stop in zip(columns, bounds, bounds[1:], strict=False):
+            cuts.encode(column.values, codes[first:stop])
+        for place, (_, pair) in enumerate(self._pairs, start=len(columns)):
+            codes[bounds[place] : bounds[place + 1]] = _relations(pair, batch)
+        owners = np.concatenate([np.zeros(0, np.int64), *events])
         starts = np.zeros(batch.rows + 1, np.int64)
         np.cumsum(np.bincount(owners, minlength=batch.rows), out=starts[1:])
-        fields = np.repeat(np.array(numbers, np.int32), sizes)
-        codes = np.concatenate([none.astype(np.uint32), *(found for _, _, found in columns)])
+        fields = np.repeat(np.array(numbers, np.int32), np.diff(bounds))
         placed = Entries(starts, np.empty_like(fields), np.empty_like(codes))
         _place(owners, fields, codes, starts[:-1].copy(), placed)
         return placed
 
-    def _columns(self, batch: Batch) -> Iterator[tuple[int, Integers | None, Codes]]:
-        """Field, events and codes of each field that any event may have a value of."""
+    def _columns(self, batch: Batch) -> Iterator[tuple[int, Cuts, Column]]:
+        """Field, cuts and values of each attribute that any event carries."""
         for index, column in batch.columns.items():
             if index in self._cuts:
-                number, cuts = self._cuts[index]
-                yield number, column.events, cuts.codes_of(column.values)
-        for number, pair in self._pairs:
-            yield number, None, _RELATION_CODES[pair.codes(batch.wide())]
+                yield *self._cuts[index], column
+
+
+def _relations(pair: PairColumn, batch: Batch) -> Codes:
+    codes: Codes = _RELATION_CODES[pair.codes(batch.wide())]
+    return codes
 
 
 @compiled

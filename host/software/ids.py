@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.host.software.bits import write_words
 from penstock.host.software.compiled import Scalar, inlined, loop
 from penstock.host.software.packed import Flags, Integers, Numbers
 
 Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+SHORT = 15
+"""Bytes of an id that can be copied as two words, with its length."""
 
 
 class Ids:
@@ -22,6 +28,16 @@ class Ids:
 
     def __len__(self) -> int:
         return len(self.array)
+
+    @cached_property
+    def short(self) -> Words | None:
+        """Two words for each id, the last byte its length; None if one has more bytes."""
+        lengths = np.diff(self.offsets)
+        if lengths.max(initial=0) > SHORT:
+            return None
+        rows = np.zeros((len(self), SHORT + 1), np.uint8)
+        _spell(self.offsets, self.data, rows)
+        return rows.view(np.uint64)
 
     def places(self, ids: Ids) -> Numbers:
         """How many of these lie before each of some other ids."""
@@ -45,6 +61,8 @@ def in_order(ids: pa.Array) -> tuple[Ids, Integers]:
 
 def gathered(sources: list[Ids], source: Numbers, number: Numbers) -> pa.Array:
     """One id after the other, each by the number of its source and its own number there."""
+    if len(sources) == 1 and sources[0].short is not None:
+        return _gathered_short(sources[0].short, number)
     if len(sources) == 1:
         return sources[0].array.take(pa.array(number))
     firsts = np.cumsum([0, *(len(ids) for ids in sources)])[:-1]
@@ -57,6 +75,16 @@ def gathered(sources: list[Ids], source: Numbers, number: Numbers) -> pa.Array:
         _copy(starts, text, at, source, number, offsets, data)
     made = pa.LargeStringArray.from_buffers(len(number), pa.py_buffer(offsets), pa.py_buffer(data))
     return made.cast(pa.string())
+
+
+def _gathered_short(short: Words, number: Numbers) -> pa.Array:
+    offsets = np.empty(len(number) + 1, np.int32)
+    total = int(_lengths(short, number, offsets))
+    if total > np.iinfo(np.int32).max:
+        raise OverflowError("the ids of one batch exceed 2 GiB; match fewer events at a time")
+    data = np.empty(total + SHORT + 1, np.uint8)
+    _write(short, number, offsets, data)
+    return pa.StringArray.from_buffers(len(number), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def _buffers(ids: pa.Array) -> tuple[Numbers, Bytes]:
@@ -79,6 +107,34 @@ def _is_below(
         if data[first + n] != text[begin + n]:
             return data[first + n] < text[begin + n]
     return length < count
+
+
+@loop
+def _spell(offsets: Numbers, data: Bytes, rows: Bytes) -> None:
+    """Write each id into a row, and its length at the end."""
+    for number in range(len(rows)):
+        first, length = offsets[number], offsets[number + 1] - offsets[number]
+        for at in range(length):
+            rows[number, at] = data[first + at]
+        rows[number, SHORT] = length
+
+
+@loop
+def _lengths(short: Words, number: Numbers, offsets: Numbers) -> Scalar:
+    """Where each id begins in the text of all; how long that is."""
+    total = np.int64(0)
+    for n in range(len(number)):
+        offsets[n] = total
+        total += np.int64(short[number[n], 1] >> np.uint64(56))
+    offsets[len(number)] = total
+    return total
+
+
+@loop
+def _write(short: Words, number: Numbers, offsets: Numbers, data: Bytes) -> None:
+    """Write whole rows: what is too much of one is under the next."""
+    for n in range(len(number)):
+        write_words(data, np.int64(offsets[n]), short[number[n], 0], short[number[n], 1])
 
 
 @loop

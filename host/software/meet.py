@@ -11,7 +11,10 @@ from penstock.host.software.cuts import Codes
 from penstock.host.software.formulas import run_formulas
 from penstock.host.software.layout import Layout
 from penstock.host.software.packed import Integers, Numbers
-from penstock.host.software.tiles import TILE_PAIRS, Alive, Scratch, Tile
+from penstock.host.software.tiles import Alive, Scratch, Tile
+
+GROUP = 256
+"""Events that a block takes at a time: what is left of them fits into the nearest cache."""
 
 
 @compiled
@@ -46,7 +49,7 @@ def _pair_up(
     step = np.int64(len(field_starts) > 2)
     pair_starts[0] = 0
     for event in range(count):
-        if pairs >= TILE_PAIRS:
+        if event and pairs + len(last) > len(pair_block):
             return event
         for block in range(always):
             pair_block[pairs], pair_event[pairs] = block, first + event
@@ -88,22 +91,23 @@ def _run_blocks(
     first: Scalar = 0
     used: Scalar = 0
     for block in range(len(starts) - 1):
-        left = stop = by_block[block]
-        left -= first
-        for n in range(left):
-            copy_row(found, used + n, alive, block)
-        for slot in range(starts[block], starts[block + 1]):
-            field, low, high = slots[slot, FIELD], slots[slot, LOW], slots[slot, HIGH]
-            shift, begin = slots[slot, SHIFT], slots[slot, ROWS]
+        stop = by_block[block]
+        while first < stop:
+            group = left = min(GROUP, stop - first)
             for n in range(left):
-                code = np.int64(codes[pair_event[order[first + n]], field])
-                and_row(found, used + n, rows, begin + row_of(code, low, high, shift))
-            if (slot - starts[block]) & 3 == 0:
-                left = _without_empty(order, first, found, used, left)
-        left = _without_empty(order, first, found, used, left)
-        for n in range(left):
-            result[order[first + n]] = used + n
-        first, used = stop, used + left
+                copy_row(found, used + n, alive, block)
+            for slot in range(starts[block], starts[block + 1]):
+                field, low, high = slots[slot, FIELD], slots[slot, LOW], slots[slot, HIGH]
+                shift, begin = slots[slot, SHIFT], slots[slot, ROWS]
+                for n in range(left):
+                    code = np.int64(codes[pair_event[order[first + n]], field])
+                    and_row(found, used + n, rows, begin + row_of(code, low, high, shift))
+                if (slot - starts[block]) & 3 == 0:
+                    left = _without_empty(order, first, found, used, left)
+            left = _without_empty(order, first, found, used, left)
+            for n in range(left):
+                result[order[first + n]] = used + n
+            first, used = first + group, used + left
 
 
 @inlined

@@ -38,9 +38,9 @@ Coded: TypeAlias = Codes | Entries
 """Events as codes: wide with a row each, or sparse."""
 WIDEST_PAIR_BITS = 1 << 20
 """Two attributes are compared in any type."""
-TILE_CODES = 1 << 20
-"""Codes that a tile of sparse events has room for, most of them absent."""
-LEAST_EVENTS, MOST_EVENTS = 64, 1024
+TILE_CODES = 1 << 19
+"""Codes that a tile has room for; of sparse events most are absent."""
+LEAST_EVENTS, MOST_EVENTS = 64, 8192
 """Events of a tile: enough to use a block's rows more than once, all codes still in the cache."""
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.host.software.bits import WORDS
+from penstock.host.software.bits import aligned
 from penstock.host.software.blocks import Words
 from penstock.host.software.compiled import Scalar, compiled
 from penstock.host.software.cuts import Codes
@@ -14,8 +14,10 @@ from penstock.host.software.encode import Entries
 from penstock.host.software.layout import Layout
 from penstock.host.software.packed import Integers, Numbers, Packed
 
-TILE_PAIRS = 1 << 17
-"""So many times events of a tile come to blocks, or a few more if one event exceeds it."""
+LEAST_PAIRS, MOST_PAIRS = 1 << 17, 1 << 19
+"""How often events of a tile come to blocks, or a few times more if one event exceeds it."""
+USES = 256
+"""Events that each block should have in a tile, to use its rows more than once."""
 
 
 class Tests(NamedTuple):
@@ -80,12 +82,12 @@ class Scratch(NamedTuple):
 def scratch_for(layout: Layout, count: int, fields: int, events: int) -> Scratch:
     """Room for a tile of so many events with a code in each field, and for its answers."""
     blocks = len(layout.blocks.starts) - 1
-    pairs = min(TILE_PAIRS, events * blocks) + blocks
+    pairs = min(events * blocks, max(LEAST_PAIRS, min(MOST_PAIRS, USES * blocks))) + blocks
     return Scratch(
         np.zeros(events + 1, np.int64),
         np.zeros(pairs, np.int32),
         np.zeros(pairs, np.int32),
-        np.zeros((pairs, WORDS), np.uint64),
+        aligned(pairs),
         np.zeros(blocks + 1, np.int64),
         np.zeros(pairs, np.int32),
         np.zeros(pairs, np.int32),
