@@ -18,7 +18,10 @@ class OneAtATime:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._lock = Lock()
-        self.batch_events = device.batch_events
+
+    @property
+    def batch_events(self) -> int:
+        return self._device.batch_events
 
     def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
         with self._lock:

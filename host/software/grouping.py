@@ -22,6 +22,8 @@ LEAST = 24
 """Members that are worth a block; fewer are tested one by one."""
 SHARED = 0.75
 """How many of the literals of a rest are on fields of the block that it is put into."""
+LEAST_JOINED = 1000
+"""Fewer subscriptions are soon tested one by one, and often soon to be merged with others."""
 MOST_FIELDS = 1 << 11
 """Beyond so many fields nobody looks for rests that belong together."""
 
@@ -60,7 +62,7 @@ def grouped(packed: Packed, access: Access, order: Numbers) -> Groups:
 def _joined(packed: Packed, rests: list[Numbers]) -> list[Numbers]:
     """Rests that ask for the same fields, as many as go into a block, as one."""
     fields = len(packed.fields) + 1
-    if fields > MOST_FIELDS:
+    if fields > MOST_FIELDS or len(packed) < LEAST_JOINED:
         return rests
     uses = np.array([_uses(packed, rest) for rest in rests]).reshape(-1, fields)
     sizes = np.array([len(rest) for rest in rests])

@@ -16,8 +16,12 @@ from penstock.host.software.packed import Integers
 from penstock.host.software.parts import Part
 from penstock.host.software.segment import segment_of
 
+MOST_PARTS = 8
+"""Up to so many, parts are left as they are: to merge takes longer than to look into one more."""
+TINY = 256
+"""Subscriptions of a part that is no sooner made than merged with another such."""
 GROWTH = 3
-"""A part is merged with all behind it once they are together a third of its size."""
+"""A part is merged with all behind it if they are together at least a third of its size."""
 FEW = 64
 """Subscriptions that wait until somebody asks for the parts, rather than become one at once."""
 
@@ -162,12 +166,14 @@ class Store:
 
 def _to_merge(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The last parts that are worth merging, or one that is half empty; nothing if none is."""
-    total, count = parts[-1].count, 1
-    while count < len(parts) and parts[-count - 1].count < GROWTH * total:
-        count += 1
-        total += parts[-count].count
-    if count > 1:
-        return tuple(parts[-count:])
+    tiny = sum(part.count < TINY for part in parts[1:])
+    if len(parts) > MOST_PARTS or tiny > 1:
+        total, count = parts[-1].count, 1
+        while count < len(parts) and parts[-count - 1].count < GROWTH * total:
+            count += 1
+            total += parts[-count].count
+        if count > 1:
+            return tuple(parts[-count:])
     return next(((part,) for part in parts if 2 * part.count < len(part.segment)), ())
 
 

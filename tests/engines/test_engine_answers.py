@@ -74,7 +74,7 @@ def test_batches_of_any_size_are_joined_in_order(
 ) -> None:
     whole = wanted(matcher, EVENTS) * 3
     for size in (1, 2, 5):
-        monkeypatch.setattr(matcher._device, "batch_events", size)
+        monkeypatch.setattr(type(matcher._device), "batch_events", size)
         for form in (EVENTS * 3, wide(EVENTS * 3), sparse(EVENTS * 3)):
             assert answers(matcher.match(form)) == whole
 

@@ -190,7 +190,7 @@ def between_batches(
     matcher: Matcher, monkeypatch: pytest.MonkeyPatch, change: Callable[[int], None]
 ) -> dict[str, Any]:
     """Arguments for a match of one event per batch, with changes before each of them."""
-    monkeypatch.setattr(matcher._device, "batch_events", 1)
+    monkeypatch.setattr(type(matcher._device), "batch_events", 1)
     return {"progress": lambda stage, done, total: change(done)}
 
 

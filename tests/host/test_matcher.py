@@ -157,7 +157,7 @@ def test_events_without_values_are_events(matcher):
 
 
 def test_batches_are_joined_in_order(matcher, monkeypatch):
-    monkeypatch.setattr(matcher._device, "batch_events", 2)
+    monkeypatch.setattr(type(matcher._device), "batch_events", 2)
     many = EVENTS * 3
     seen = []
     for form in (many, table_of(many), sparse(many)):
@@ -169,7 +169,7 @@ def test_batches_are_joined_in_order(matcher, monkeypatch):
 
 
 def test_error_in_a_later_batch_counts_events_from_the_start(matcher, monkeypatch):
-    monkeypatch.setattr(matcher._device, "batch_events", 2)
+    monkeypatch.setattr(type(matcher._device), "batch_events", 2)
     with pytest.raises(DataError, match=r"event 5 has an unknown attribute 'pric'\nhint: did you"):
         matcher.match(sparse([*EVENTS, {"pric": 1}]))
 

@@ -174,6 +174,7 @@ def test_a_merge_keeps_what_was_removed_meanwhile(monkeypatch):
 
     merge = store_module.merged
     monkeypatch.setattr(store_module, "merged", slowly)
+    monkeypatch.setattr(store_module, "MOST_PARTS", 1)
     device.add(more)
     assert merging.wait(30)
     gone = [s.id for s in (*queries, *more)][::3]
