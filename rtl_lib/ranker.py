@@ -15,7 +15,7 @@ from penstock.rtl_lib.events import config_layout
 from penstock.rtl_lib.match_split import MatchSplit
 from penstock.rtl_lib.results import match_layout
 from penstock.rtl_lib.scorer import Scorer
-from penstock.rtl_lib.scores import FACTOR_BITS, ScoreFormat, Worth
+from penstock.rtl_lib.scores import ScoreFormat, Worth
 
 
 class Ranker(wiring.Component):
@@ -37,11 +37,11 @@ class Ranker(wiring.Component):
         Those of the chain; ``chunk_bits`` is a power of two.
     k : int
         How many matches of an event are sent at most.
+    score_format : ScoreFormat
+        Widths of all numbers, and how many factors there are.
     worths : mapping of int to Worth
         By match bit, which is ``chunk * chunk_bits`` and its place there, what it is worth. All
         others pass.
-    factor_count : int
-        How many factors there are.
     base : int
         The first address.
 
@@ -66,11 +66,11 @@ class Ranker(wiring.Component):
         chunk_count: int,
         address_bits: int,
         k: int,
+        score_format: ScoreFormat,
         worths: Mapping[int, Worth],
-        factor_count: int,
         base: int,
     ) -> None:
-        self.score_format = ScoreFormat.of(worths.values(), factor_count)
+        self.score_format = score_format
         self.addresses = range(base, base + 1 + self.score_format.factor_count)
         if self.addresses.stop > 2**address_bits:
             raise ValueError(
@@ -119,7 +119,7 @@ class Ranker(wiring.Component):
             m.d.sync += ranks.eq(self.word.bits[0])
         m.d.comb += split.ranks.eq(ranks)
         for number, address in enumerate(self.addresses[1:]):
-            factor = Signal(FACTOR_BITS, init=1, name=f"factor_{number}")
+            factor = Signal(self.score_format.factor_bits, init=1, name=f"factor_{number}")
             with m.If(self.has_word & (self.word.address == address)):
                 m.d.sync += factor.eq(self.word.bits)
             m.d.comb += scorer.factors[number].eq(factor)

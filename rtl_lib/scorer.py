@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from penstock.rtl_lib.delay import delayed
-from penstock.rtl_lib.scores import FACTOR_BITS, ScoreFormat, Worth, position_layout
+from penstock.rtl_lib.scores import ScoreFormat, Worth, position_layout
 
 
 class Scorer(wiring.Component):
@@ -32,7 +32,7 @@ class Scorer(wiring.Component):
 
     Members
     -------
-    factors : In(ArrayLayout(FACTOR_BITS, factor_count))
+    factors : In(ArrayLayout(factor_bits, factor_count))
         What weights are multiplied with. They may change only while there are no matches here.
     i : In(stream.Signature(position_layout(...)))
         Matches, and ends of events.
@@ -54,7 +54,7 @@ class Scorer(wiring.Component):
         if not all(0 <= position < 2**position_bits for position in self.worths):
             raise ValueError(f"a match bit's number does not fit into {position_bits} bits")
         self.cycles = 3 + score_format.term_count.bit_length()
-        factors = data.ArrayLayout(FACTOR_BITS, score_format.factor_count)
+        factors = data.ArrayLayout(score_format.factor_bits, score_format.factor_count)
         super().__init__(
             {
                 "factors": In(factors),

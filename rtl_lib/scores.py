@@ -9,9 +9,6 @@ from amaranth.lib import data
 
 from penstock.rtl_lib.results import index_width
 
-FACTOR_BITS = 16
-"""Of what an event multiplies the weights of an attribute with."""
-
 
 @dataclass(frozen=True, slots=True)
 class Worth:
@@ -30,6 +27,7 @@ class ScoreFormat:
 
     factor_count: int
     """Factors that exist; at least one."""
+    factor_bits: int
     term_count: int
     """Terms of the match that has most."""
     rank_bits: int
@@ -38,16 +36,17 @@ class ScoreFormat:
     score_bits: int
 
     @staticmethod
-    def of(worths: Iterable[Worth], factor_count: int) -> ScoreFormat:
+    def of(worths: Iterable[Worth], factor_count: int, factor_bits: int) -> ScoreFormat:
         """The narrowest format for these matches; ValueError if there are none."""
         known = tuple(worths)
         if not known:
             raise ValueError("there must be at least one match that is ranked")
         weights = [[weight for _, weight in worth.terms] for worth in known]
-        highest_factor = 2**FACTOR_BITS - 1
+        highest_factor = 2**factor_bits - 1
         scores = (w.base + sum(ws) * highest_factor for w, ws in zip(known, weights, strict=True))
         return ScoreFormat(
             factor_count=max(1, factor_count),
+            factor_bits=factor_bits,
             term_count=max(map(len, weights)),
             rank_bits=index_width(1 + max(worth.rank for worth in known)),
             base_bits=_width(max(worth.base for worth in known)),

@@ -11,7 +11,7 @@ from penstock.rtl_lib.best_queue import BestQueue
 from penstock.rtl_lib.scores import ScoreFormat, Worth
 
 RANKS = 64
-FORMAT = ScoreFormat.of([Worth(RANKS - 1, 7)], 1)
+FORMAT = ScoreFormat.of([Worth(RANKS - 1, 7)], 1, 16)
 
 
 def items_of(events):

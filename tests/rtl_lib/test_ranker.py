@@ -11,16 +11,17 @@ from rankings import best_items, best_of, match_items, random_worths, rest_of, s
 from streams import STALLS, run_streams, simulate
 
 from penstock.rtl_lib.ranker import Ranker
-from penstock.rtl_lib.scores import FACTOR_BITS, Worth
+from penstock.rtl_lib.scores import ScoreFormat, Worth
 
-CHUNK_BITS, CHUNKS, BASE, FACTORS = 4, 5, 40, 6
+CHUNK_BITS, CHUNKS, BASE, FACTORS, FACTOR_BITS = 4, 5, 40, 6, 16
 POSITIONS = [n for n in range(CHUNK_BITS * CHUNKS) if n % 3 and n // CHUNK_BITS != 2]
 
 
 def ranker_of(worths, k=3, **other):
+    score_format = ScoreFormat.of(worths.values(), FACTORS, FACTOR_BITS)
     sizes = {"chunk_bits": CHUNK_BITS, "chunk_count": CHUNKS, "address_bits": 6}
-    return Ranker(**{**sizes, "k": k, "worths": worths, "factor_count": FACTORS, "base": BASE,
-                     **other})  # fmt: skip
+    made = {**sizes, "k": k, "score_format": score_format, "worths": worths, "base": BASE}
+    return Ranker(**{**made, **other})
 
 
 class Configured(wiring.Component):

@@ -8,16 +8,17 @@ from rankings import random_worths, score_of
 from streams import STALLS, run_streams
 
 from penstock.rtl_lib.scorer import Scorer
-from penstock.rtl_lib.scores import FACTOR_BITS, ScoreFormat, Worth
+from penstock.rtl_lib.scores import ScoreFormat, Worth
 
 HIGHEST = 2**31 - 1
+FACTOR_BITS = 16
 
 
 class Fixed(Scorer):
     """A scorer whose factors are set from the start."""
 
     def __init__(self, worths, factors, position_bits=5):
-        score_format = ScoreFormat.of(worths.values(), len(factors))
+        score_format = ScoreFormat.of(worths.values(), len(factors), FACTOR_BITS)
         super().__init__(position_bits, 8, score_format, worths)
         self.values = factors
 
@@ -78,8 +79,8 @@ def test_match_per_cycle_after_the_cycles_it_says(terms, cycles):
 
 
 def test_format_is_as_narrow_as_the_matches_allow():
-    made = ScoreFormat.of([Worth(4, 3), Worth(2, 0, ((1, 5),))], 2)
+    made = ScoreFormat.of([Worth(4, 3), Worth(2, 0, ((1, 5),))], 2, FACTOR_BITS)
     assert (made.rank_bits, made.base_bits, made.weight_bits, made.term_count) == (3, 2, 3, 1)
     assert made.score_bits == (5 * (2**FACTOR_BITS - 1)).bit_length()
     with pytest.raises(ValueError, match="at least one match that is ranked"):
-        ScoreFormat.of([], 2)
+        ScoreFormat.of([], 2, FACTOR_BITS)
