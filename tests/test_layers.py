@@ -38,6 +38,7 @@ MAY_IMPORT = {
         "gen.queryset",
         "gen.plan",
         "gen.manifest",
+        "gen.scores",
         "gen.wire",
         "gen.casting",
         "gen.arrow",

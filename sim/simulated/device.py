@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +12,19 @@ from penstock.gen.build import build
 from penstock.gen.errors import DeviceError
 from penstock.gen.expr import Subscription
 from penstock.gen.queryset import Progress, QuerySet
-from penstock.host.config_words import Update, pack_config
+from penstock.host.config_words import ConfigWord, pack_config
 from penstock.host.encode import Encoder
+from penstock.host.ranking import RankingSwitch
 from penstock.host.subscribers import Subscribers
-from penstock.sim.simulated.circuit import Circuit
+from penstock.sim.simulated.circuit import Circuit, Found
 from penstock.sim.simulated.no_circuit import NoCircuit
 
 
 class SimulatedDevice:
     """Matches on the compiled circuit; whole batches go in and come back in one call each.
 
-    With ``spare``, so many subscriptions can be added between batches.
+    With ``spare``, so many subscriptions can be added between batches. With ``k`` the circuit can
+    rank: it sends the k best of each event in place of all that it can score.
     """
 
     batch_events = 1 << 16
@@ -35,13 +37,16 @@ class SimulatedDevice:
         waves: Path | None = None,
         spare: int = 0,
         encode: str = "host",
+        k: int | None = None,
     ) -> None:
         if waves:
             _check_writable(waves)
-        built = build(queries, progress, spare=spare, encode=encode)
+        built = build(queries, progress, spare=spare, encode=encode, k=k)
         self._encoder = Encoder(built.manifest, built.event_bits)
         self._event_bits = built.event_bits
         self._subscribers = Subscribers(built.manifest)
+        ranking = built.manifest.ranking
+        self._ranking = RankingSwitch(ranking) if ranking else None
         self._circuit: Circuit | NoCircuit
         if built.circuit:
             self._circuit = Circuit(built, self._encoder.words, waves, progress)
@@ -51,8 +56,9 @@ class SimulatedDevice:
             self._circuit = NoCircuit()
 
     def match(self, events: pa.RecordBatch) -> pa.Array:
-        words = self._encoder.encode(events, self._subscribers.table_codes(events))
-        found = self._circuit.match(words)
+        if self._ranking:
+            self._send(self._ranking.turn_off())
+        found = self._found(events).matches
         return self._subscribers.answers(
             events,
             np.ascontiguousarray(found["event"]),
@@ -62,14 +68,19 @@ class SimulatedDevice:
 
     def add(self, subscription: Subscription) -> None:
         """Match a subscription too, from the next event on; DeviceError if there is no room."""
-        self._send(self._subscribers.add(subscription))
+        self._send(self._subscribers.add(subscription).words)
 
     def remove(self, id: str) -> None:
         """Match a subscription no more; KeyError if there is none of this id."""
-        self._send(self._subscribers.remove(id))
+        self._send(self._subscribers.remove(id).words)
 
     def top_k(self, events: pa.RecordBatch, k: int, weights: Mapping[int, int]) -> pa.Array:
-        raise DeviceError("the simulated engine does not rank yet; use engine='reference'")
+        if self._ranking:
+            is_able = self._ranking.can_rank(k, weights)
+            # What the circuit cannot rank itself it lets through, for the host to rank.
+            self._send(self._ranking.turn_on(weights) if is_able else self._ranking.turn_off())
+        found = self._found(events)
+        return self._subscribers.best(events, found.matches, found.best, k, weights)
 
     def counters(self) -> Mapping[str, int]:
         return self._circuit.counters()
@@ -77,9 +88,13 @@ class SimulatedDevice:
     def close(self) -> None:
         self._circuit.close()
 
-    def _send(self, update: Update) -> None:
+    def _found(self, events: pa.RecordBatch) -> Found:
+        codes = self._subscribers.table_codes(events)
+        return self._circuit.match(self._encoder.encode(events, codes))
+
+    def _send(self, words: Sequence[ConfigWord]) -> None:
         """Put the words of a change behind the events so far; they are answered by nothing."""
-        self._circuit.configure(pack_config(update.words, self._event_bits))
+        self._circuit.configure(pack_config(words, self._event_bits))
 
 
 def _check_writable(waves: Path) -> None:
