@@ -26,7 +26,7 @@ class Ranker(wiring.Component):
     after reset. These words are not ordered with events: they may be sent only when all events
     before them have been answered and ``busy`` is low.
 
-    Latency: 1 cycle for matches that pass; ``5 + Scorer.cycles`` from an event's last chunk, if it
+    Latency: 1 cycle for matches that pass; ``4 + Scorer.cycles`` from an event's last chunk, if it
     has one match, to the best match. Throughput: 1 match per cycle. An event takes as many cycles
     as it has matches that are ranked, or non-empty chunks, or as the event before has results,
     whichever is most.
