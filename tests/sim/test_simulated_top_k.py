@@ -4,6 +4,7 @@ Few query sets, as each is compiled once.
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import penstock
 from penstock import DeviceError, Matcher, QuerySet, Schema
+from penstock.cli.main import main
 from penstock.gen.build import build
 from penstock.gen.language.script import parse_subscription
 from penstock.gen.plan import MOST_BEST
@@ -213,6 +215,24 @@ def test_subscriptions_that_come_and_go_are_ranked(encode: str) -> None:
     device.add(present["built"])
     check(3, {2: 5})
     device.close()
+
+
+def test_command_ranks_on_the_circuit_as_the_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q.sql").write_text(
+        "CREATE STREAM s (a INT);\n"
+        "CREATE SUBSCRIPTION x ON s WHERE weight(a > 1, 2);\n"
+        "CREATE SUBSCRIPTION y ON s WEIGHT 1 WHERE a > 0;\n"
+    )
+    (tmp_path / "e.csv").write_text("a\n1\n2\n0\n")
+    for top in ("1", "9", "300"):
+        printed = []
+        for engine in ("reference", "simulated"):
+            words = ["match", str(tmp_path / "q.sql"), str(tmp_path / "e.csv"), "--json"]
+            assert main([*words, "--engine", engine, "--top", top]) == 0
+            printed.append(capsys.readouterr().out)
+        assert printed[0] == printed[1] != ""
 
 
 def test_ranking_circuits_are_refused_where_there_are_none() -> None:
