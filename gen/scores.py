@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.gen.normal import AllOf, AnyOf, Event, Leaf, Normal, attributes_of, holds
+from penstock.gen.normal import AllOf, AnyOf, Leaf, Normal, attributes_of
 from penstock.gen.schema import Attribute
 
 
@@ -36,28 +35,15 @@ def score_of(node: Normal, base: int) -> Score:
     return Score(base, tuple(kept))
 
 
-def earned(node: Normal, event: Event, weights: Mapping[int, int]) -> int | None:
-    """What a condition earns without its base where it holds, else ``None``.
-
-    AND adds up what its children earn, OR takes the best of those that hold. ``weights`` gives
-    attributes, by index, a weight other than 1.
-    """
-    match node:
-        case AllOf(children):
-            parts = [earned(child, event, weights) for child in children]
-            return None if None in parts else sum(part or 0 for part in parts)
-        case AnyOf(children):
-            parts = [earned(child, event, weights) for child in children]
-            return max((part for part in parts if part is not None), default=None)
-    if not holds(node, event):
-        return None
-    return node.weight * weights.get(_source(node).index, 1)
+def source_of(leaf: Leaf) -> Attribute:
+    """Whose weight an event multiplies the leaf's with: of a pair, that of the left one."""
+    return attributes_of(leaf)[0]
 
 
 def _fixed(node: Normal) -> Counter[Attribute] | None:
     """What the node earns by attribute whenever it holds; ``None`` if that is not always so."""
     if not isinstance(node, AllOf | AnyOf):
-        return Counter({_source(node): node.weight})
+        return Counter({source_of(node): node.weight})
     parts = [_fixed(child) for child in node.children]
     if isinstance(node, AllOf):
         total: Counter[Attribute] = Counter()
@@ -69,8 +55,3 @@ def _fixed(node: Normal) -> Counter[Attribute] | None:
     if any(part is None or part != parts[0] for part in parts):
         return None
     return parts[0] if parts else Counter()
-
-
-def _source(leaf: Leaf) -> Attribute:
-    """Whose weight an event multiplies the leaf's with: of a pair, that of the left one."""
-    return attributes_of(leaf)[0]

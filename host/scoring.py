@@ -11,9 +11,9 @@ import pyarrow as pa
 from penstock.gen.expr import Subscription
 from penstock.gen.language.script import parse_subscription
 from penstock.gen.manifest import Manifest
-from penstock.gen.normal import Normal, make_event
+from penstock.gen.normal import AllOf, AnyOf, Event, Normal, holds, make_event
 from penstock.gen.normalise import normalise
-from penstock.gen.scores import NOTHING, Score, earned, score_of
+from penstock.gen.scores import NOTHING, Score, score_of, source_of
 from penstock.host.decode import Integers
 from penstock.host.events import rows_of
 
@@ -47,7 +47,23 @@ class Scoring:
         ids: pa.Array,
         weights: Mapping[int, int],
     ) -> Integers:
-        """The score of each match: the event of that number, the subscription of that place."""
+        """The score of each match: the event of that number, the subscription of that place.
+
+        ValueError if one does not fit 64 bits.
+        """
+        try:
+            return self._worked_out(events, numbers, places, ids, weights)
+        except OverflowError:
+            raise ValueError("with these weights, scores exceed 64 bits; give lower ones") from None
+
+    def _worked_out(
+        self,
+        events: pa.RecordBatch,
+        numbers: Integers,
+        places: Integers,
+        ids: pa.Array,
+        weights: Mapping[int, int],
+    ) -> Integers:
         distinct, which = np.unique(places, return_inverse=True)
         names = ids.take(pa.array(distinct)).to_pylist()
         known = [self._scores.get(id, NOTHING) for id in names]
@@ -60,7 +76,7 @@ class Scoring:
                 event = make_event(rows[numbers[index]], self._manifest.schema.attributes)
                 more = earned(self._condition(names[which[index]]), event, weights)
                 assert more is not None, "what is scored does not match"
-                scores[index] += more
+                scores[index] = int(scores[index]) + more
         return scores
 
     def _condition(self, id: str) -> Normal:
@@ -73,6 +89,24 @@ class Scoring:
             id: normalise(parse_subscription(id, text, self._manifest.schema, id).condition)
             for id, text in self._manifest.varying.items()
         }
+
+
+def earned(node: Normal, event: Event, weights: Mapping[int, int]) -> int | None:
+    """What a condition earns without its base where it holds, else ``None``.
+
+    AND adds up what its children earn, OR takes the best of those that hold. ``weights`` gives
+    attributes, by index, a weight other than 1.
+    """
+    match node:
+        case AllOf(children):
+            parts = [earned(child, event, weights) for child in children]
+            return None if None in parts else sum(part or 0 for part in parts)
+        case AnyOf(children):
+            parts = [earned(child, event, weights) for child in children]
+            return max((part for part in parts if part is not None), default=None)
+    if not holds(node, event):
+        return None
+    return node.weight * weights.get(source_of(node).index, 1)
 
 
 def _fixed(score: Score, weights: Mapping[int, int]) -> int:
