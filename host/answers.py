@@ -27,7 +27,7 @@ def merged(first: pa.Array, second: pa.Array) -> pa.Array:
     ids = pa.concat_arrays([first.flatten(), second.flatten()])
     events = np.concatenate([_events(first), _events(second)])
     order = np.lexsort((_by_id(ids), events))
-    return _lists(ids.take(pa.array(order)), events, len(first)).cast(MATCHES)
+    return _lists(ids.take(pa.array(order)), events[order], len(first)).cast(MATCHES)
 
 
 def best_of(first: pa.Array, second: pa.Array, k: int) -> pa.Array:

@@ -267,6 +267,17 @@ def test_circuits_keep_no_more_than_so_many() -> None:
             penstock.open(queries, engine="simulated", k=k)
 
 
+@pytest.mark.parametrize(("id", "weight"), [("twice", 2**61), ("side", 2**61), ("like", 2**64)])
+def test_scores_that_need_more_than_64_bits_are_refused(
+    ranked: Matcher, model: Matcher, id: str, weight: int
+) -> None:
+    weights = {"a": weight, "s": weight}
+    events = [{"a": 2, "b": 1, "s": "x"}]
+    with pytest.raises(ValueError, match="with these weights, scores exceed 64 bits"):
+        ranked.top_k(events, 1, weights=weights, only=[id])
+    assert ranked.top_k(events, 3).equals(model.top_k(events, 3))
+
+
 def test_set_that_the_host_ranks_alone_is_answered() -> None:
     queries = QuerySet(SCHEMA)
     queries.add("x", "s <=> t OR weight(a = 1, 3)", weight=2)
