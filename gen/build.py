@@ -48,14 +48,16 @@ def build(
     part: Part | None = None,
     spare: int = 0,
     encode: str = "host",
+    k: int | None = None,
 ) -> Build:
     """Compile a query set to a circuit, with room for ``spare`` subscriptions that come later.
 
-    With ``encode="device"`` it takes values, and makes itself the codes that it can make.
+    With ``encode="device"`` it takes values, and makes itself the codes that it can make. With
+    ``k`` it can also rank, and send only the k best of each event.
     DeviceError if events are too wide for any circuit, or if this one is far too large for the
     part, if one is named.
     """
-    plan = plan_of(queries, progress, spare=spare, encode=encode)
+    plan = plan_of(queries, progress, spare=spare, encode=encode, k=k)
     check_event_bits(plan)
     estimate = estimate_of(plan)
     if part is not None:

@@ -62,6 +62,8 @@ def _left_out(plan: Plan) -> Iterator[str]:
         yield "the front"
     if plan.table:
         yield "the table"
+    if plan.ranking and plan.ranking.entries:
+        yield "the ranking"
 
 
 def _total(costs: Sequence[float], counts: Sequence[int]) -> int:

@@ -9,13 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from penstock.gen.errors import DataError, QueryError
 from penstock.gen.language.script import parse_schema
+from penstock.gen.manifest_scores import (
+    ranking_from_json,
+    ranking_to_json,
+    scores_from_json,
+    scores_to_json,
+)
 from penstock.gen.plan import (
     CHUNK_BITS,
     CodeField,
@@ -23,16 +29,18 @@ from penstock.gen.plan import (
     PairField,
     Plan,
     PlanTile,
+    Ranking,
     Source,
     TableRegion,
 )
 from penstock.gen.queryset import QuerySet
 from penstock.gen.render import sql
 from penstock.gen.schema import Schema
+from penstock.gen.scores import NOTHING, Score
 from penstock.gen.types import parse_type
 from penstock.gen.wire import sources_for
 
-FORMAT = 2
+FORMAT = 3
 WIDEST_CODE_BITS = 16
 MOST_PLACES = 1 << 24
 """Beyond these a table is no table but a damaged number."""
@@ -55,7 +63,13 @@ class Manifest:
     The host tests it on what the circuit lets through, and on every event if no tile holds the
     subscription.
     """
+    scores: dict[str, Score] = field(default_factory=dict)
+    """What the matches of subscriptions are worth; of those that are not here, nothing."""
+    varying: dict[str, str] = field(default_factory=dict)
+    """For the subscriptions whose scores depend on which side of an OR holds: the condition."""
     table: TableRegion | None = None
+    ranking: Ranking | None = None
+    """What the circuit ranks; ``None`` if it cannot."""
 
 
 def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:
@@ -68,7 +82,12 @@ def manifest_of(plan: Plan, queries: QuerySet, circuit: str) -> Manifest:
         chunk_count=plan.chunk_count,
         tiles=plan.tiles,
         residuals={e.id: sql(queries[e.id].condition) for e in plan.entries if e.residual},
+        scores={e.id: e.score for e in plan.entries if e.score != NOTHING},
+        varying={
+            e.id: sql(queries[e.id].condition) for e in plan.entries if e.score.weights is None
+        },
         table=plan.table,
+        ranking=plan.ranking if plan.ranking and plan.ranking.entries else None,
     )
     digest = hashlib.sha256(to_json(found).encode())
     digest.update(circuit.encode())
@@ -91,7 +110,10 @@ def to_json(manifest: Manifest) -> str:
             ],
             "ids": list(manifest.ids),
             "residuals": manifest.residuals,
+            "scores": scores_to_json(manifest.scores),
+            "varying": manifest.varying,
             **({"table": _table_to_json(manifest.table)} if manifest.table else {}),
+            **({"ranking": ranking_to_json(manifest.ranking)} if manifest.ranking else {}),
         }
     )
 
@@ -108,9 +130,10 @@ def from_json(text: str, source: str) -> Manifest:
             raise ValueError(f"chunks of {found['chunk_bits']} bits")
         schema = parse_schema(found["schema"], source)
         ids = _strings(found["ids"])
-        residuals = found["residuals"]
-        if len(set(ids)) < len(ids) or not set(residuals) <= set(ids):
-            raise ValueError("an id is there twice, or a condition has none")
+        residuals, varying = _texts(found["residuals"]), _texts(found["varying"])
+        scores = scores_from_json(found["scores"], varying, schema)
+        if len(set(ids)) < len(ids) or not {*residuals, *scores} <= set(ids):
+            raise ValueError("an id is there twice, or a condition or a score has none")
         tiles = _tiles_from_json(found["tiles"], len(ids))
         end = _end(tiles)
         table = _table_from_json(found["table"], schema, end) if "table" in found else None
@@ -118,16 +141,21 @@ def from_json(text: str, source: str) -> Manifest:
             end = table.first_chunk + table.chunk_count
         if type(found["chunk_count"]) is not int or found["chunk_count"] != end:
             raise ValueError("a chunk has no tile, or a tile no chunk")
-        return Manifest(
+        made = Manifest(
             digest=_strings([found["digest"]])[0],
             schema=schema,
             fields=tuple(_field_from_json(field, schema) for field in found["fields"]),
             ids=ids,
             chunk_count=end,
             tiles=tiles,
-            residuals=dict(zip(residuals, _strings(list(residuals.values())), strict=True)),
+            residuals=residuals,
+            scores=scores,
+            varying=varying,
             table=table,
         )
+        if "ranking" not in found:
+            return made
+        return replace(made, ranking=_ranking_from_json(found["ranking"], made))
     except RecursionError:
         raise DataError(f"{source} is not a manifest: it is nested too deeply") from None
     except (ValueError, KeyError, TypeError, AttributeError, QueryError) as error:
@@ -205,6 +233,21 @@ def _table_from_json(table: Any, schema: Schema, chunk_count: int) -> TableRegio
     if list(map(type, place)) != [int, int] or place != (made.first_chunk, made.base):
         raise ValueError(f"the table is at chunk and address {place}")
     return made
+
+
+def _ranking_from_json(ranking: Any, of: Manifest) -> Ranking:
+    """The ranking, if a circuit of such tiles and such a table can have it."""
+    placed = {entry for tile in of.tiles for entry in tile.entries}
+    by_host = {*of.residuals, *of.varying}
+    by_circuit = [
+        None if id in by_host or entry not in placed else id for entry, id in enumerate(of.ids)
+    ]
+    base = of.table.base + of.table.address_count if of.table else of.chunk_count
+    return ranking_from_json(ranking, by_circuit, of.scores, base)
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    return dict(zip(values, _strings(list(values.values())), strict=True))
 
 
 def _strings(values: Any) -> tuple[str, ...]:

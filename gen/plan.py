@@ -13,12 +13,17 @@ from typing import TypeAlias
 
 from penstock.gen.normal import Normal, Pair, Test
 from penstock.gen.schema import Attribute, Schema
+from penstock.gen.scores import NOTHING, Score
 from penstock.gen.types import Key, Type
 
 ENCODERS = ("host", "device")
 """Who can be asked to make codes."""
 CHUNK_BITS = 32
 """Match bits that leave the circuit together."""
+FACTOR_BITS = 16
+"""Of an attribute's weight in an event, where the circuit multiplies with it."""
+MOST_BEST = 256
+"""The largest k of a circuit: each of the k best takes registers and a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Entry:
     root: int | None
     residual: Normal | None = None
     reason: str = ""
+    score: Score = NOTHING
 
 
 class Source(StrEnum):
@@ -190,6 +196,27 @@ class TableRegion:
         return self.base + (row << self._chunk_index_bits | chunk)
 
 
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What the circuit ranks: the ``k`` best of some subscriptions, by scores it works out."""
+
+    k: int
+    entries: tuple[int, ...]
+    """In order of id. The circuit knows each by its place here; without any it ranks nothing."""
+    attributes: tuple[Attribute, ...]
+    """Those by whose weights it ranks, in the order of the schema."""
+    base: int
+    """The first address of its configuration words: whether it ranks, then a weight each."""
+
+    @property
+    def address_count(self) -> int:
+        return 1 + max(1, len(self.attributes))
+
+    def weight_address(self, number: int) -> int:
+        """Where the weight of one of the attributes is written."""
+        return self.base + 1 + number
+
+
 @dataclass(frozen=True)
 class Plan:
     """What runs where. ``nodes`` are in an order in which each comes after its inputs."""
@@ -201,6 +228,14 @@ class Plan:
     tiles: tuple[PlanTile, ...] = ()
     chunk_count: int = 0
     table: TableRegion | None = None
+    ranking: Ranking | None = None
+
+    @property
+    def address_count(self) -> int:
+        """How many addresses there are for configuration words."""
+        if self.ranking and self.ranking.entries:
+            return self.ranking.base + self.ranking.address_count
+        return self.table.base + self.table.address_count if self.table else self.chunk_count
 
     def root(self, entry: int) -> int:
         """The node of an entry that is on the device."""

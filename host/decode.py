@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.gen.manifest import Manifest
 from penstock.gen.plan import CHUNK_BITS
-from penstock.host.device import MATCHES
+from penstock.host.device import MATCHES, SCORED_MATCHES
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -67,3 +67,18 @@ class Decoder:
         np.cumsum(np.bincount(events, minlength=count), out=offsets[1:])
         ids = self.ids.take(pa.array(ranks))
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), ids).cast(MATCHES)
+
+    def best(
+        self, events: Integers, places: Integers, scores: Integers, *, count: int, k: int
+    ) -> pa.Array:
+        """``list<struct<id, score>>`` for so many events: the k best of each, equal ones by id."""
+        order = np.lexsort((places, -scores, events))
+        events, places, scores = events[order], places[order], scores[order]
+        starts = np.searchsorted(events, np.arange(count))
+        kept = np.arange(len(events)) - starts[events] < k
+        offsets = np.zeros(count + 1, dtype=np.int32)
+        np.cumsum(np.bincount(events[kept], minlength=count), out=offsets[1:])
+        matches = pa.StructArray.from_arrays(
+            [self.ids.take(pa.array(places[kept])), pa.array(scores[kept])], ["id", "score"]
+        )
+        return pa.ListArray.from_arrays(pa.array(offsets), matches).cast(SCORED_MATCHES)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.gen.errors import DeviceError
 from penstock.gen.expr import Subscription
@@ -17,6 +20,7 @@ from penstock.host.config_words import ConfigWord, Update
 from penstock.host.decode import Decoder, Integers
 from penstock.host.encode import Words
 from penstock.host.events import rows_of
+from penstock.host.scoring import Scoring
 from penstock.host.table import Table
 
 
@@ -40,6 +44,7 @@ class Subscribers:
         self._off: dict[int, int] = {}
         """By chunk, the match bits of tiles that are turned off."""
         conditions = {id: self._parsed(id, text) for id, text in manifest.residuals.items()}
+        self._scoring = Scoring(manifest)
         self._finished = {id: c for id, c in conditions.items() if id in self._bits}
         self._alone = {id: c for id, c in conditions.items() if id not in self._bits}
         self._is_stale = True
@@ -55,6 +60,7 @@ class Subscribers:
         if id in self._built:
             raise ValueError(f"subscription {id!r} is on the device already")
         update = self._table.add(id, subscription.condition)
+        self._scoring.add(subscription)
         self._is_stale = True
         return update
 
@@ -69,6 +75,7 @@ class Subscribers:
             update = self._table.remove(id)
         else:
             raise KeyError(f"no subscription {id!r} on the device")
+        self._scoring.remove(id)
         self._is_stale = True
         return update
 
@@ -101,6 +108,47 @@ class Subscribers:
         bits: npt.NDArray[np.uint32],
     ) -> pa.Array:
         """For each event the ids that match, from the chunks that came for a batch."""
+        numbers, places = self._matches(events, numbers, chunks, bits)
+        return self._decoder.lists(numbers, places, events.num_rows)
+
+    def best(
+        self,
+        events: pa.RecordBatch,
+        chunks: npt.NDArray[np.void],
+        ranked: npt.NDArray[np.void],
+        k: int,
+        weights: Mapping[int, int],
+        only: pa.Array | None = None,
+    ) -> pa.Array:
+        """For each event the k best, from the chunks that came, and those the circuit ranked.
+
+        Chunks have ``event``, ``chunk`` and ``bits``, what was ranked ``event``, ``rank`` and
+        ``score``: at least the k best of what is not in chunks. With ``only`` the circuit is to
+        have ranked nothing, as it cannot leave out the others.
+        """
+        assert only is None or not len(ranked), "the circuit ranked what nobody asked for"
+        found = (chunks["event"], chunks["chunk"].astype(np.int64), chunks["bits"])
+        numbers, places = self._matches(events, *map(np.ascontiguousarray, found))
+        if only is not None:
+            is_asked = np.asarray(pc.is_in(self._decoder.ids, value_set=only))[places]
+            numbers, places = numbers[is_asked], places[is_asked]
+        scores = self._scoring.scores(events, numbers, places, self._decoder.ids, weights)
+        return self._decoder.best(
+            np.append(numbers, ranked["event"]),
+            np.append(places, self._ranked_places[ranked["rank"]]),
+            np.append(scores, ranked["score"]),
+            count=events.num_rows,
+            k=k,
+        )
+
+    def _matches(
+        self,
+        events: pa.RecordBatch,
+        numbers: Integers,
+        chunks: Integers,
+        bits: npt.NDArray[np.uint32],
+    ) -> tuple[Integers, Integers]:
+        """Event and place of the id for every match, in order of both."""
         if self._is_stale:
             self._refresh()
         numbers, places = self._decoder.pairs(numbers, chunks, bits)
@@ -112,7 +160,7 @@ class Subscribers:
             numbers, places = np.append(numbers, more_numbers), np.append(places, more_places)
             order = np.lexsort((places, numbers))
             numbers, places = numbers[order], places[order]
-        return self._decoder.lists(numbers, places, events.num_rows)
+        return numbers, places
 
     def _turned_off(self, id: str) -> Update:
         """Clear the valid bit of a subscription in a tile; a word brings those of a whole chunk."""
@@ -132,6 +180,10 @@ class Subscribers:
         table_ids = self._table.ids if self._table is not None else ()
         self._decoder = Decoder(self._manifest, table_ids, alone)
         places = {id: place for place, id in enumerate(self._decoder.ids.to_pylist())}
+        ranking = self._manifest.ranking
+        ranked = [places[self._manifest.ids[n]] for n in ranking.entries] if ranking else []
+        self._ranked_places = np.array(ranked, dtype=np.int64)
+        """By the number that the circuit has for what it ranks."""
         self._finished_places = {places[id]: condition for id, condition in finished.items()}
         self._alone_places = {places[id]: condition for id, condition in alone.items()}
 

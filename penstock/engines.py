@@ -44,6 +44,7 @@ def _simulated(
     waves: Path | None = None,
     encode: str = "host",
     spare: int = 0,
+    k: int | None = None,
 ) -> Device:
     try:
         from penstock.sim.simulated.device import SimulatedDevice
@@ -54,7 +55,7 @@ def _simulated(
     software = _software(queries.empty(), None)  # for what the circuit has no room for
     return OneAtATime(
         SimulatedDevice(
-            queries, progress, software=software, waves=waves, spare=spare, encode=encode
+            queries, progress, software=software, waves=waves, spare=spare, encode=encode, k=k
         )
     )
 
@@ -75,6 +76,7 @@ def open(
     waves: str | Path | None = None,
     encode: str = "host",
     spare: int = 0,
+    k: int | None = None,
     clock: Clock = system_clock,
     progress: Progress | None = None,
 ) -> Matcher:
@@ -86,11 +88,13 @@ def open(
     The software engine matches on so many ``threads``.
 
     The simulated engine records every signal to the VCD file ``waves``, if one is named. With
-    ``encode="device"`` its circuit takes values and makes codes of them itself. It is built with
-    a table for about ``spare`` subscriptions that are added later. What has expired by ``clock``
-    is matched no more.
+    ``encode="device"`` its circuit takes values and makes codes of them itself; with ``k`` it can
+    rank, and send only the k best matches of each event. It is built with a table for about
+    ``spare`` subscriptions that are added later.
+
+    What has expired by ``clock`` is matched no more.
     """
-    make = _engine(engine, threads=threads, waves=waves, encode=encode, spare=spare)
+    make = _engine(engine, threads=threads, waves=waves, encode=encode, spare=spare, k=k)
     if isinstance(queries, QuerySet):
         current, saved = queries.copy(), None
     else:
@@ -106,7 +110,13 @@ def open(
 
 
 def _engine(
-    engine: str, *, threads: int, waves: str | Path | None, encode: str, spare: int
+    engine: str,
+    *,
+    threads: int,
+    waves: str | Path | None,
+    encode: str,
+    spare: int,
+    k: int | None,
 ) -> Engine:
     """The engine of a name with its options; DeviceError if it is unknown or lacks one of them."""
     if engine not in ENGINES:
@@ -115,11 +125,16 @@ def _engine(
         raise DeviceError(f"engine {engine!r} has one thread; use engine='software'")
     if engine == "simulated":
         path = None if waves is None else Path(waves)
-        return partial(_simulated, waves=path, encode=encode, spare=spare)
+        return partial(_simulated, waves=path, encode=encode, spare=spare, k=k)
     if waves is not None:
         raise DeviceError(f"engine {engine!r} has no signals to record; use engine='simulated'")
     if encode != "host":
         raise DeviceError(f"engine {engine!r} has no codes to make; use engine='simulated'")
     if spare:
         raise DeviceError(f"engine {engine!r} has room for any number; leave spare out")
+    if k is not None:
+        raise DeviceError(
+            f"engine {engine!r} has no circuit that ranks; use engine='simulated'\n"
+            "hint: top_k works without it, for any k"
+        )
     return partial(_software, threads=threads) if engine == "software" else ENGINES[engine]

@@ -6,7 +6,7 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 
-from penstock.rtl_lib.chain import Chain
+from penstock.rtl_lib.chain import Chain, ranked_ports
 from penstock.rtl_lib.collector import COUNTER_BITS
 from penstock.rtl_lib.front import Front
 
@@ -27,7 +27,7 @@ class RawMatcher(wiring.Component):
     -------
     i : In(stream.Signature(front.raw_layout))
         Raw events and configuration words.
-    o, events, chunks, stalls
+    o, events, chunks, stalls, and with a ranker best, busy
         Those of the chain.
     """
 
@@ -44,6 +44,7 @@ class RawMatcher(wiring.Component):
                 "events": Out(COUNTER_BITS),
                 "chunks": Out(COUNTER_BITS),
                 "stalls": Out(COUNTER_BITS),
+                **ranked_ports(chain.ranker),
             }
         )
 
@@ -54,6 +55,9 @@ class RawMatcher(wiring.Component):
         connect(m, flipped(self.i), self.front.i)
         connect(m, self.front.o, self.chain.i)
         connect(m, self.chain.o, flipped(self.o))
+        if self.chain.ranker is not None:
+            connect(m, self.chain.best, flipped(self.best))
+            m.d.comb += self.busy.eq(self.chain.busy)
         for counter in ("events", "chunks", "stalls"):
             m.d.comb += getattr(self, counter).eq(getattr(self.chain, counter))
         return m

@@ -41,6 +41,7 @@ MAY_IMPORT = {
         "gen.table_columns",  # predicates as a saved set keeps them
         "gen.plan",
         "gen.manifest",
+        "gen.scores",
         "gen.wire",
         "gen.casting",
         "gen.arrow",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
+from penstock.gen.passes.rank import why_not_ranked
 from penstock.gen.plan import CHUNK_BITS, CodeField, Entry, Field, Gate, Plan, Source
 from penstock.gen.render import normal_text
 from penstock.gen.wire import search_steps
@@ -16,7 +18,7 @@ ENTRIES_SHOWN = 40
 def plan_text(plan: Plan) -> str:
     """The whole plan; long lists are cut short, and say so."""
     parts = [_summary(plan), _fields(plan), _shared(plan), _tiles(plan), _table(plan)]
-    parts += [_finished(plan), _alone(plan), _never(plan)]
+    parts += [_finished(plan), _alone(plan), _never(plan), _ranking(plan), _ranked_by_host(plan)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -131,6 +133,29 @@ def _never(plan: Plan) -> str:
     ]
     lines = never[:ENTRIES_SHOWN] + _rest(len(never) - ENTRIES_SHOWN)
     return _section("can never match, so nowhere", lines)
+
+
+def _ranking(plan: Plan) -> str:
+    ranking = plan.ranking
+    if ranking is None or not ranking.entries:
+        return ""
+    names = [attribute.name for attribute in ranking.attributes]
+    weighted = f"by weights of {', '.join(names[:ENTRIES_SHOWN])}" if names else "by base weights"
+    line = f"the {ranking.k} best of {len(ranking.entries):,} subscriptions, {weighted}"
+    return _section("ranking", [line, *_rest(len(names) - ENTRIES_SHOWN)])
+
+
+def _ranked_by_host(plan: Plan) -> str:
+    """Who can match and is not ranked by the circuit, though it ranks, and why."""
+    if plan.ranking is None:
+        return ""
+    placed = {index for tile in plan.tiles for index in tile.entries}
+    left = [
+        replace(entry, reason=why_not_ranked(entry))
+        for index, entry in enumerate(plan.entries)
+        if (index in placed or entry.root is None) and why_not_ranked(entry)
+    ]
+    return _section("ranked by the host", _reasons(left))
 
 
 def _node_text(plan: Plan, index: int) -> str:

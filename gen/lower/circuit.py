@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.gen.lower.front import front_of
 from penstock.gen.lower.logic import tile_logic
+from penstock.gen.lower.ranking import ranker_of
 from penstock.gen.plan import CHUNK_BITS, Plan, Source, TableRegion
 from penstock.gen.queryset import Progress
 from penstock.gen.ranges import Ranges
@@ -33,7 +34,7 @@ def circuit_of(plan: Plan, progress: Progress | None = None) -> Chain | RawMatch
         widths=tuple(widths) or (1,),
         chunk_bits=CHUNK_BITS,
         chunk_count=plan.chunk_count,
-        address_bits=index_width(table.base + table.address_count if table else plan.chunk_count),
+        address_bits=index_width(plan.address_count),
         stages=max(stages),
     )
     tiles: list[AnyTile] = [
@@ -42,7 +43,7 @@ def circuit_of(plan: Plan, progress: Progress | None = None) -> Chain | RawMatch
     ]
     if table:
         tiles.append(_table_tile(shape, table, first_field=len(plan.fields)))
-    chain = Chain(tiles)
+    chain = Chain(tiles, ranker_of(plan, shape))
     if all(field.source is Source.HOST for field in plan.fields):
         return chain
     return RawMatcher(front_of(plan.fields, shape), chain)

@@ -9,9 +9,10 @@ from penstock.gen.passes.cluster import cluster
 from penstock.gen.passes.encode import encode
 from penstock.gen.passes.host_only import host_only
 from penstock.gen.passes.place_encoders import place_encoders
+from penstock.gen.passes.rank import rank
 from penstock.gen.passes.reserve import reserve
 from penstock.gen.passes.share import share
-from penstock.gen.plan import ENCODERS, Plan
+from penstock.gen.plan import ENCODERS, MOST_BEST, Plan
 from penstock.gen.queryset import Progress, QuerySet
 
 PASSES: tuple[Callable[[Plan], Plan], ...] = (
@@ -27,18 +28,23 @@ def plan_of(
     *,
     spare: int = 0,
     encode: str = "host",
+    k: int | None = None,
 ) -> Plan:
     """The global plan of a query set, with room for ``spare`` subscriptions that come later.
 
-    Codes are made by the host or, where it can, by the device.
+    Codes are made by the host or, where it can, by the device. With ``k`` it ranks the k best.
     """
     if spare < 0:
         raise ValueError(f"spare must not be negative, not {spare}")
     if encode not in ENCODERS:
         raise DeviceError(f"codes are made by {' or '.join(ENCODERS)}, not by {encode!r}")
+    if k is not None and not 1 <= k <= MOST_BEST:
+        raise ValueError(f"k must be from 1 to {MOST_BEST} in a circuit, not {k}")
     plan = share(queries, progress)
     for rewrite in PASSES:
         plan = rewrite(plan)
     if encode == "device":
         plan = place_encoders(plan)
-    return reserve(plan, spare) if spare else plan
+    if spare:
+        plan = reserve(plan, spare)
+    return rank(plan, k) if k is not None else plan

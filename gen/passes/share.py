@@ -7,6 +7,7 @@ from penstock.gen.normalise import normalise
 from penstock.gen.passes.weaken import weaken
 from penstock.gen.plan import Entry, Gate, Node, Plan
 from penstock.gen.queryset import PROGRESS_STEP, Progress, QuerySet
+from penstock.gen.scores import score_of
 
 
 def share(queries: QuerySet, progress: Progress | None = None) -> Plan:
@@ -24,7 +25,8 @@ def share(queries: QuerySet, progress: Progress | None = None) -> Plan:
         exact = normalise(subscription.condition)
         weaker, reason = weaken(exact)
         root = graph.add(weaker)
-        entries.append(Entry(subscription.id, root, exact if reason else None, reason))
+        score = score_of(exact, subscription.weight)
+        entries.append(Entry(subscription.id, root, exact if reason else None, reason, score))
     return Plan(queries.schema, tuple(graph.nodes), tuple(entries))
 
 

@@ -6,16 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penstock.gen.normal import (
-    AllOf,
-    AnyOf,
-    Event,
-    Normal,
-    attributes_of,
-    holds,
-    make_event,
-)
+from penstock.gen.normal import Event, holds, make_event
 from penstock.host.events import Batch, rows_of
+from penstock.host.scoring import earned
 from penstock.host.software.order import Found
 from penstock.host.software.packed import Integers
 from penstock.host.software.segment import Segment
@@ -54,21 +47,6 @@ def scored(
         np.array([number for _, number in flat], np.int32),
         np.array([-score for score, _ in flat], np.int64),
     )
-
-
-def earned(node: Normal, event: Event, weights: Mapping[int, int]) -> int | None:
-    """What a condition earns where it holds, else None: AND adds up, OR takes the best."""
-    match node:
-        case AllOf(children):
-            parts = [earned(child, event, weights) for child in children]
-            known = [part for part in parts if part is not None]
-            return sum(known) if len(known) == len(parts) else None
-        case AnyOf(children):
-            found = (earned(child, event, weights) for child in children)
-            return max((part for part in found if part is not None), default=None)
-    if not holds(node, event):
-        return None
-    return node.weight * weights.get(min(a.index for a in attributes_of(node)), 1)
 
 
 def _owners(found: Found) -> Integers:

@@ -10,7 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.inputs import add_encode, add_part, add_queries, add_spare, read_queries
+from penstock.cli.inputs import (
+    add_encode,
+    add_part,
+    add_queries,
+    add_spare,
+    add_top_k,
+    read_queries,
+)
 from penstock.cli.printing import counted, estimate_line
 from penstock.cli.progress import ProgressLine
 from penstock.constraints.ecp5 import Part, part_named
@@ -43,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_spare(parser)
     add_encode(parser)
+    add_top_k(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -65,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             part=part,
             spare=arguments.spare,
             encode=arguments.encode,
+            k=arguments.top_k,
         )
         write(built, arguments.output)
         if arguments.area or arguments.route:
@@ -93,6 +102,12 @@ class _Outcome:
         table = self.built.plan.table
         return table.capacity if table else 0
 
+    @property
+    def ranked(self) -> int:
+        """How many subscriptions the circuit ranks."""
+        ranking = self.built.plan.ranking
+        return len(ranking.entries) if ranking else 0
+
     def as_json(self) -> dict[str, Any]:
         estimate = self.built.estimate
         return {
@@ -100,6 +115,7 @@ class _Outcome:
             "subscriptions": len(self.built.plan.entries),
             "tiles": len(self.built.plan.tiles),
             "spare": self.spare,
+            "ranked": self.ranked,
             "event_bits": self.built.event_bits,
             "verilog_bytes": len(self.built.circuit),
             "digest": self.built.manifest.digest,

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from penstock.cli.inputs import add_encode, add_part, add_queries, add_spare, read_queries
+from penstock.cli.inputs import (
+    add_encode,
+    add_part,
+    add_queries,
+    add_spare,
+    add_top_k,
+    read_queries,
+)
 from penstock.cli.printing import estimate_line, visible
 from penstock.cli.progress import ProgressLine
 from penstock.constraints.ecp5 import part_named
@@ -19,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_queries(parser)
     add_spare(parser)
     add_encode(parser)
+    add_top_k(parser)
     add_part(parser)
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan as a picture")
 
@@ -27,7 +35,13 @@ def run(arguments: argparse.Namespace) -> int:
     part = part_named(arguments.part)
     with ProgressLine() as progress:
         queries = read_queries(arguments, progress)
-        plan = plan_of(queries, progress, spare=arguments.spare, encode=arguments.encode)
+        plan = plan_of(
+            queries,
+            progress,
+            spare=arguments.spare,
+            encode=arguments.encode,
+            k=arguments.top_k,
+        )
     if arguments.svg:
         write_text(plan_svg(plan), arguments.svg)
     print(visible(plan_text(plan)))

@@ -11,7 +11,7 @@ from penstock.constraints.ecp5 import DEFAULT_PART, PARTS
 from penstock.engines import ENGINES
 from penstock.gen.errors import DataError
 from penstock.gen.load import load
-from penstock.gen.plan import ENCODERS
+from penstock.gen.plan import ENCODERS, MOST_BEST
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.gen.schema import Schema
 from penstock.gen.tables import read_table
@@ -36,6 +36,21 @@ def add_spare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="leave room for N subscriptions that are added while events flow",
     )
+
+
+def add_top_k(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--top-k",
+        type=_k,
+        metavar="K",
+        help="let the circuit rank: it can send only the K best matches of an event",
+    )
+
+
+def _k(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_BEST:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 to {MOST_BEST}, not {text!r}")
+    return int(text)
 
 
 def _count(text: str) -> int:

@@ -22,6 +22,7 @@ from penstock.cli.inputs import (
 )
 from penstock.cli.printing import console, counted, print_json, visible
 from penstock.cli.progress import ProgressLine
+from penstock.gen.plan import MOST_BEST
 from penstock.gen.tables import check_writable, write_table
 
 EVENTS_SHOWN = 20
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             engine=arguments.engine,
             waves=arguments.waves,
             encode=arguments.encode,
+            k=_circuit_k(arguments),
             progress=progress,
         ) as matcher:
             if arguments.top:
@@ -79,6 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return 0
+
+
+def _circuit_k(arguments: argparse.Namespace) -> int | None:
+    """How many of the best a circuit is to keep; beyond what circuits can, the host ranks."""
+    is_ranked = arguments.engine == "simulated" and arguments.top and arguments.top <= MOST_BEST
+    return arguments.top if is_ranked else None
 
 
 def _positive(text: str) -> int:

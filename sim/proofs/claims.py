@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.sim.proofs import (
+    best_queue,
     collector,
     compare,
     merge,
@@ -20,4 +21,5 @@ CLAIMS = (
     *serialiser.CLAIMS,
     *merge.CLAIMS,
     *collector.CLAIMS,
+    *best_queue.CLAIMS,
 )

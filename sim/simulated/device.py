@@ -11,13 +11,14 @@ import pyarrow as pa
 from penstock.gen.build import build
 from penstock.gen.errors import DeviceError, PenstockError
 from penstock.gen.queryset import Progress, QuerySet
-from penstock.host.answers import merged, restricted
-from penstock.host.config_words import Update, pack_config
+from penstock.host.answers import best_of, merged, restricted
+from penstock.host.config_words import ConfigWord, pack_config
 from penstock.host.device import Device
 from penstock.host.encode import Encoder
 from penstock.host.events import Batch
+from penstock.host.ranking import RankingSwitch
 from penstock.host.subscribers import Subscribers
-from penstock.sim.simulated.circuit import Circuit
+from penstock.sim.simulated.circuit import Circuit, Found
 from penstock.sim.simulated.no_circuit import NoCircuit
 
 
@@ -25,7 +26,8 @@ class SimulatedDevice:
     """Matches on the compiled circuit; whole batches go in and come back in one call each.
 
     With ``spare``, the circuit has room for about so many subscriptions that are added between
-    batches. What it has no room for is answered by ``software``, an empty device.
+    batches. What it has no room for is answered by ``software``, an empty device. With ``k`` the
+    circuit can rank: it sends the k best of each event in place of all that it can score.
     """
 
     batch_events = 1 << 16
@@ -39,15 +41,18 @@ class SimulatedDevice:
         waves: Path | None = None,
         spare: int = 0,
         encode: str = "host",
+        k: int | None = None,
     ) -> None:
         if waves:
             _check_writable(waves)
-        built = build(queries, progress, spare=spare, encode=encode)
+        built = build(queries, progress, spare=spare, encode=encode, k=k)
         self._encoder = Encoder(built.manifest, built.event_bits)
         self._event_bits = built.event_bits
         self._subscribers = Subscribers(built.manifest)
         self._software = software
         self._in_software: set[str] = set()
+        ranking = built.manifest.ranking
+        self._ranking = RankingSwitch(ranking) if ranking else None
         self._circuit: Circuit | NoCircuit
         if built.circuit:
             self._circuit = Circuit(built, self._encoder.words, waves, progress)
@@ -57,9 +62,10 @@ class SimulatedDevice:
             self._circuit = NoCircuit()
 
     def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
+        if self._ranking:
+            self._send(self._ranking.turn_off())
         wide = events.wide()
-        words = self._encoder.encode(wide, self._subscribers.table_codes(wide))
-        found = self._circuit.match(words)
+        found = self._found(wide).matches
         answers = self._subscribers.answers(
             wide,
             np.ascontiguousarray(found["event"]),
@@ -78,7 +84,7 @@ class SimulatedDevice:
         placed, rest = [], QuerySet(queries.schema)
         for subscription in queries:
             try:
-                self._send(self._subscribers.add(subscription))
+                self._send(self._subscribers.add(subscription).words)
             except DeviceError:
                 rest.insert(subscription)
             else:
@@ -87,7 +93,7 @@ class SimulatedDevice:
             self._software.add(rest)
         except PenstockError:
             for id in placed:
-                self._send(self._subscribers.remove(id))
+                self._send(self._subscribers.remove(id).words)
             raise
         self._in_software |= {subscription.id for subscription in rest}
 
@@ -97,7 +103,7 @@ class SimulatedDevice:
         in_software = [id for id in ids if id in self._in_software]
         for id in ids:
             if id not in self._in_software:
-                self._send(self._subscribers.remove(id))
+                self._send(self._subscribers.remove(id).words)
         self._software.remove(in_software)
         self._in_software.difference_update(in_software)
 
@@ -110,7 +116,16 @@ class SimulatedDevice:
     def top_k(
         self, events: Batch, k: int, weights: Mapping[int, int], only: pa.Array | None = None
     ) -> pa.Array:
-        raise DeviceError("the simulated engine does not rank yet; use engine='reference'")
+        if self._ranking:
+            is_able = only is None and self._ranking.can_rank(k, weights)
+            # What the circuit cannot rank itself it lets through, for the host to rank.
+            self._send(self._ranking.turn_on(weights) if is_able else self._ranking.turn_off())
+        wide = events.wide()
+        found = self._found(wide)
+        best = self._subscribers.best(wide, found.matches, found.best, k, weights, only)
+        if self._in_software:
+            best = best_of(best, self._software.top_k(events, k, weights, only), k)
+        return best
 
     def counters(self) -> Mapping[str, int]:
         return self._circuit.counters()
@@ -125,9 +140,13 @@ class SimulatedDevice:
     def _place(self, id: str) -> str | None:
         return "software" if id in self._in_software else self._subscribers.where(id)
 
-    def _send(self, update: Update) -> None:
+    def _found(self, events: pa.RecordBatch) -> Found:
+        codes = self._subscribers.table_codes(events)
+        return self._circuit.match(self._encoder.encode(events, codes))
+
+    def _send(self, words: Sequence[ConfigWord]) -> None:
         """Put the words of a change behind the events so far; they are answered by nothing."""
-        self._circuit.configure(pack_config(update.words, self._event_bits))
+        self._circuit.configure(pack_config(words, self._event_bits))
 
 
 def _check_writable(waves: Path) -> None:

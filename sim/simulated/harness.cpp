@@ -1,4 +1,5 @@
-// Drives the circuit: events in as rows of words, matches out as rows of numbers.
+// Drives the circuit: events in as rows of words, matches out as rows of numbers, and where the
+// circuit ranks (RANKS) the best of each event as rows of their own.
 //
 // A model has LANES copies of the circuit side by side (see lanes.py), each with events of its
 // own; or, if LANES is 1, it is the circuit itself. Compiled with -DDIGEST="..." of the manifest
@@ -14,11 +15,25 @@
 
 constexpr int EVENT_BLOCKS = (EVENT_WORDS + 1) / 2;
 constexpr int MATCH_BLOCKS = (CHUNK_BITS + INDEX_BITS + SEQUENCE_BITS + 63) / 64;
+#if RANKS
+constexpr int BEST_BLOCKS = (RANK_BITS + SCORE_BITS + SEQUENCE_BITS + 63) / 64;
+#else
+constexpr int BEST_BLOCKS = 1;
+#endif
+constexpr int MOST_BLOCKS = MATCH_BLOCKS > BEST_BLOCKS ? MATCH_BLOCKS : BEST_BLOCKS;
 
 struct Match {
     int64_t event;
     uint32_t chunk;
     uint32_t bits;
+};
+
+// One of the best of an event; ranking circuits have memories, so there is one lane of them.
+struct Best {
+    int64_t event;
+    int64_t score;
+    uint32_t rank;
+    uint32_t unused;
 };
 
 // What a lane does in one call: rows from `row` to `end`, of which `events` are events; the first
@@ -78,7 +93,7 @@ static void set_rows(Port& port, const uint64_t rows[EVENT_BLOCKS][64]) {
 template <typename Port>
 static void get_rows(const Port& port, uint64_t rows[][64], int blocks) {
     if constexpr (LANES == 1) {
-        uint64_t words[MATCH_BLOCKS] = {};
+        uint64_t words[MOST_BLOCKS] = {};
         const size_t size = sizeof(uint64_t) * blocks;
         std::memcpy(words, &port, sizeof(Port) < size ? sizeof(Port) : size);
         for (int block = 0; block < blocks; block++) rows[block][0] = words[block];
@@ -94,10 +109,15 @@ static void get_rows(const Port& port, uint64_t rows[][64], int blocks) {
     }
 }
 
-static uint32_t bits_of(const uint64_t rows[][64], int lane, int offset, int width) {
+// A number of up to 63 bits.
+static uint64_t number_of(const uint64_t rows[][64], int lane, int offset, int width) {
     uint64_t value = rows[offset / 64][lane] >> (offset % 64);
     if (offset % 64 + width > 64) value |= rows[offset / 64 + 1][lane] << (64 - offset % 64);
-    return static_cast<uint32_t>(width == 32 ? value : value & ((1ull << width) - 1));
+    return value & ((1ull << width) - 1);
+}
+
+static uint32_t bits_of(const uint64_t rows[][64], int lane, int offset, int width) {
+    return static_cast<uint32_t>(number_of(rows, lane, offset, width));
 }
 
 // The lanes whose counter of events has come to what is expected of it.
@@ -112,6 +132,19 @@ static uint64_t finished(const Port& events, const uint64_t expected[64]) {
         return ~differ;
     }
 }
+
+#if RANKS
+static Best best_of(Device* device, const Work& work) {
+    uint64_t rows[BEST_BLOCKS][64];
+    get_rows(device->top->best___05Fpayload, rows, BEST_BLOCKS);
+    const uint32_t sequence = bits_of(rows, 0, RANK_BITS + SCORE_BITS, SEQUENCE_BITS);
+    Best best = {};
+    best.event = work.first + (sequence - device->answered[0]);
+    best.score = static_cast<int64_t>(number_of(rows, 0, RANK_BITS, SCORE_BITS));
+    best.rank = bits_of(rows, 0, 0, RANK_BITS);
+    return best;
+}
+#endif
 
 static void tick(Device* device) {
     device->top->clk = 1;
@@ -153,6 +186,9 @@ Device* penstock_open(const char* waves) {
     device->top->rst = 1;
     device->top->i___05Fvalid = 0;
     device->top->o___05Fready = LANES == 1 ? 1 : ~0ull;
+#if RANKS
+    device->top->best___05Fready = 1;
+#endif
     tick(device);
     tick(device);
     device->cycles = 2;
@@ -179,9 +215,10 @@ uint64_t penstock_counter(Device* device, int which) {
 
 // Sends the rows of every lane and collects matches until all events are answered, or until there
 // may be no room for those of another cycle. `work` is updated: what is left of it takes another
-// call. Returns the number of matches; -1 if nothing moved for too long.
+// call. Returns the number of matches, and in `ranked` that of the best, of which there is room for
+// as many; -1 if nothing moved for too long.
 int64_t penstock_run(Device* device, const uint32_t* words, Work* work, Match* matches,
-                     int64_t room) {
+                     int64_t room, Best* bests, int64_t* ranked) {
     Vtop* top = device->top.get();
     uint64_t expected[64] = {};
     uint64_t waiting = 0;  // lanes with rows to send
@@ -192,11 +229,15 @@ int64_t penstock_run(Device* device, const uint32_t* words, Work* work, Match* m
     if constexpr (LANES > 1) transpose(expected);
     const uint64_t all = LANES == 1 ? 1 : ~0ull;
     uint64_t fresh = waiting;  // lanes whose next row is not at the port yet
-    int64_t found = 0, idle = 0;
+    int64_t found = 0, best = 0, idle = 0;
+    *ranked = 0;
     while (true) {
-        const uint64_t busy = (waiting | ~finished(top->events, expected)) & all;
+        uint64_t busy = (waiting | ~finished(top->events, expected)) & all;
+#if RANKS
+        busy |= top->busy;
+#endif
         if (!busy) break;
-        if (found + LANES > room) return found;
+        if (found + LANES > room || best == room) return found;
         for (uint64_t left = fresh; left; left &= left - 1) {
             const int lane = __builtin_ctzll(left);
             const uint32_t* row = words + work[lane].row * EVENT_WORDS;
@@ -222,6 +263,14 @@ int64_t penstock_run(Device* device, const uint32_t* words, Work* work, Match* m
                 match.bits = bits_of(rows, lane, 0, CHUNK_BITS);
             }
         }
+        bool is_given = given != 0;
+#if RANKS
+        if (top->best___05Fvalid) {
+            bests[best++] = best_of(device, work[0]);
+            *ranked = best;
+            is_given = true;
+        }
+#endif
         top->i___05Fvalid = waiting;
         fresh = 0;
         for (uint64_t left = taken; left; left &= left - 1) {
@@ -235,7 +284,7 @@ int64_t penstock_run(Device* device, const uint32_t* words, Work* work, Match* m
         }
         tick(device);
         device->cycles += __builtin_popcountll(busy);
-        idle = taken || given ? 0 : idle + 1;
+        idle = taken || is_given ? 0 : idle + 1;
         if (idle > IDLE_LIMIT) return -1;
     }
     top->i___05Fvalid = 0;

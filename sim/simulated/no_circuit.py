@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from penstock.gen.errors import DeviceError
 from penstock.host.encode import Words
-from penstock.sim.simulated.circuit import CIRCUIT_COUNTERS, MATCH
+from penstock.sim.simulated.circuit import CIRCUIT_COUNTERS, Found
 
 
 class NoCircuit:
@@ -16,9 +13,9 @@ class NoCircuit:
     def __init__(self) -> None:
         self._is_open = True
 
-    def match(self, events: Words) -> npt.NDArray[np.void]:
+    def match(self, events: Words) -> Found:
         self._check_open()
-        return np.empty(0, dtype=MATCH)
+        return Found()
 
     def configure(self, words: Words) -> None:
         self._check_open()

@@ -57,6 +57,7 @@ def test_json_is_one_object(run, rules, tmp_path):
         "subscriptions": 3,
         "tiles": 1,
         "spare": 0,
+        "ranked": 0,
         "digest": manifest.digest,
         "part": "LFE5U-85F",
         "estimate": {"LUT4": 235, "TRELLIS_FF": 318},
@@ -267,3 +268,13 @@ def test_missing_packages_are_named(rules, tmp_path):
     done = piped("build", rules, "-o", tmp_path / "out", command=[sys.executable, "-c", code])
     assert done.returncode == 1
     assert done.stderr == "penstock: building needs amaranth: pip install 'penstock[circuit]'\n"
+
+
+def test_circuit_that_ranks_is_another_one(run, rules, tmp_path):
+    assert run("build", rules, "-o", tmp_path / "plain")[0] == 0
+    code, out, _ = run("build", rules, "-o", tmp_path / "ranked", "--top-k", "3", "--json")
+    assert code == 0 and json.loads(out)["ranked"] == 3
+    manifests = [read_manifest(tmp_path / n / "manifest.json") for n in ("plain", "ranked")]
+    assert [m.ranking and m.ranking.k for m in manifests] == [None, 3]
+    circuits = [(tmp_path / n / "circuit.v").read_text() for n in ("plain", "ranked")]
+    assert ["best__payload" in circuit for circuit in circuits] == [False, True]

@@ -102,3 +102,16 @@ def test_explaining_needs_none_of_the_circuit_packages(rules):
     done = piped("explain", rules, command=[sys.executable, "-c", code])
     assert (done.returncode, done.stderr) == (0, "")
     assert "tile 0" in done.stdout
+
+
+def test_ranking_is_explained(run, tmp_path):
+    (tmp_path / "q.sql").write_text(
+        "CREATE STREAM s (a INT, b INT);\n"
+        "CREATE SUBSCRIPTION sum ON s WHERE weight(a = 1, 2) AND weight(b = 1, 3);\n"
+        "CREATE SUBSCRIPTION side ON s WHERE weight(a = 1, 2) OR weight(b = 1, 3);\n"
+    )
+    code, out, _ = run("explain", tmp_path / "q.sql", "--top-k", "7")
+    assert code == 0
+    assert "ranking\n  the 7 best of 1 subscriptions, by weights of a, b\n" in out
+    assert "ranked by the host\n  side: its score depends on which side of an OR holds\n" in out
+    assert out.endswith(", without the ranking\n")

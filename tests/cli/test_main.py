@@ -43,6 +43,8 @@ def test_version_is_that_of_the_package(capsys):
         (["match", "q", "e", "--top", "-3"], "whole number|expected one argument"),
         (["match", "q", "e", "--top", "many"], "'many' is not a whole number from 1 up"),
         (["match", "q", "e", "--engine", "warp"], "invalid choice: 'warp'"),
+        (["explain", "q", "--top-k", "0"], "a whole number from 1 to 256, not '0'"),
+        (["build", "q", "-o", "f", "--top-k", "257"], "a whole number from 1 to 256, not '257'"),
         (["check", "q", "--nonsense"], "unrecognized arguments: --nonsense"),
     ],
 )

@@ -16,16 +16,13 @@ from penstock import Matcher, QuerySet, Schema
 from penstock.host.events import Batch, rows_of, to_table
 from penstock.sim import oracle
 
-OPTIONS: dict[str, dict[str, Any]] = {"simulated": {"spare": 12}}
+OPTIONS: dict[str, dict[str, Any]] = {"simulated": {"spare": 12, "k": 2}}
 """How an engine is opened, where its defaults would leave a part of it out."""
-
-NOT_RANKING = ("simulated",)
 
 ENGINES = [
     pytest.param(name, marks=pytest.mark.xdist_group("simulated") if name == "simulated" else ())
     for name in penstock.ENGINES
 ]
-RANKING = [engine for engine in ENGINES if engine.values[0] not in NOT_RANKING]
 
 SCHEMA = Schema.of(
     {"price": "DECIMAL(10,2)", "symbol": "STRING", "n": "INT", "m": "INT", "d": "DOUBLE"}

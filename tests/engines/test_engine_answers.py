@@ -9,8 +9,6 @@ import pytest
 from engine_list import (
     ENGINES,
     EVENTS,
-    NOT_RANKING,
-    RANKING,
     SCHEMA,
     TEXTS,
     answers,
@@ -24,7 +22,7 @@ from engine_list import (
     with_nan,
 )
 
-from penstock import DeviceError, Matcher
+from penstock import Matcher
 from penstock.host.device import MATCHES, SCORED_MATCHES
 
 FORMS: dict[str, Callable[[], Any]] = {
@@ -46,7 +44,6 @@ def matcher(request: pytest.FixtureRequest) -> Iterator[Matcher]:
 
 
 on_every_engine = pytest.mark.parametrize("matcher", ENGINES, indirect=True)
-on_ranking_engines = pytest.mark.parametrize("matcher", RANKING, indirect=True)
 
 
 @on_every_engine
@@ -110,9 +107,9 @@ def test_owner_and_only_ask_what_both_ask(matcher: Matcher) -> None:
     assert answers(matcher.match(EVENTS, owner="bob", only=["always"])) == [[]] * len(EVENTS)
 
 
-@on_ranking_engines
+@on_every_engine
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("k", [1, 3, 100])
+@pytest.mark.parametrize("k", [1, 2, 3, 100])
 def test_best_come_first_and_equal_scores_by_id(matcher: Matcher, form: str, k: int) -> None:
     events = FORMS[form]()
     answer = matcher.top_k(events, k)
@@ -120,16 +117,16 @@ def test_best_come_first_and_equal_scores_by_id(matcher: Matcher, form: str, k: 
     assert scored(answer) == best(matcher.queries, events, k, {})
 
 
-@on_ranking_engines
+@on_every_engine
 def test_weights_of_attributes_multiply_what_predicates_earn(matcher: Matcher) -> None:
     for weights in ({"n": 3, "price": 100}, {"n": 0}, {"symbol": 7}):
         by_index = {SCHEMA[name].index: weight for name, weight in weights.items()}
-        for k in (1, 4):
+        for k in (1, 2, 4):
             found = scored(matcher.top_k(EVENTS, k, weights=weights))
             assert found == best(matcher.queries, EVENTS, k, by_index)
 
 
-@on_ranking_engines
+@on_every_engine
 def test_best_of_some_are_the_best_among_them(matcher: Matcher) -> None:
     asked = [matcher.queries[id] for id in ("no price", "always", "t2")]
     ids = [subscription.id for subscription in asked]
@@ -138,12 +135,6 @@ def test_best_of_some_are_the_best_among_them(matcher: Matcher) -> None:
     mine = [subscription for subscription in matcher.queries if subscription.owner == "ann"]
     assert scored(matcher.top_k(EVENTS, 2, owner="ann")) == best(mine, EVENTS, 2, {})
     assert scored(matcher.top_k(EVENTS, 2, only=[])) == [[]] * len(EVENTS)
-
-
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e.values[0] in NOT_RANKING])
-def test_engine_that_does_not_rank_says_so(engine: str) -> None:
-    with opened(engine) as matcher, pytest.raises(DeviceError, match="does not rank yet"):
-        matcher.top_k(EVENTS, 1)
 
 
 @on_every_engine

@@ -177,3 +177,9 @@ def test_closed_matcher_does_nothing_more(engine: str, tmp_path: Path) -> None:
 def test_engine_with_room_for_all_takes_no_number_of_spare_places(engine: str) -> None:
     with pytest.raises(DeviceError, match=f"engine '{engine}' has room for any number"):
         penstock.open(opened(engine).queries, engine=engine, spare=5)
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e.values[0] not in OPTIONS])
+def test_engine_that_ranks_without_a_circuit_takes_no_k_when_opened(engine: str) -> None:
+    with pytest.raises(DeviceError, match=f"engine '{engine}' has no circuit that ranks; use "):
+        penstock.open(opened(engine).queries, engine=engine, k=5)

@@ -190,7 +190,7 @@ def test_damage_is_an_error_that_names_the_source(damage: Damage) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "[]", "null", '"x"', "3", "[" * 100_000, "NaN", '{"format": 2}', "1" * 5000],
+    ["", "{}", "[]", "null", '"x"', "3", "[" * 100_000, "NaN", '{"format": 3}', "1" * 5000],
     ids=["empty", "object", "list", "null", "text", "number", "deep", "NaN", "lone", "long number"],
 )
 def test_text_that_is_no_manifest_is_refused(text: str) -> None:
@@ -199,9 +199,9 @@ def test_text_that_is_no_manifest_is_refused(text: str) -> None:
 
 
 def test_other_format_says_to_build_again() -> None:
-    for other in (0, 1, "2", None):
+    for other in (0, 2, "3", None):
         text = json.dumps({**json.loads(TEXT), "format": other})
-        with pytest.raises(DataError, match=f"is of format {other}, this is format 2; build it"):
+        with pytest.raises(DataError, match=f"is of format {other}, this is format 3; build it"):
             from_json(text, "here.json")
 
 

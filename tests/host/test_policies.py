@@ -132,18 +132,20 @@ def trades(count):
 
 
 @pytest.mark.parametrize(
-    "engine",
-    [*SOFTWARE, pytest.param("simulated", marks=pytest.mark.xdist_group("simulated"))],
+    ("engine", "more"),
+    [
+        *((engine, {}) for engine in SOFTWARE),
+        pytest.param("simulated", {"k": 4}, marks=pytest.mark.xdist_group("simulated")),
+    ],
 )
-def test_engine_enforces_the_row_filters(engine):
+def test_engine_enforces_the_row_filters(engine, more):
     events = trades(300)
     with penstock.open(by_hand(), engine="oracle") as matcher:
         wanted = matcher.match(events)["matches"].to_pylist()
         best = ids_and_scores(matcher.top_k(events, 4))
-    with penstock.open(under_policy(), engine=engine) as matcher:
+    with penstock.open(under_policy(), engine=engine, **more) as matcher:
         assert matcher.match(events)["matches"].to_pylist() == wanted
-        if engine != "simulated":
-            assert ids_and_scores(matcher.top_k(events, 4)) == best
+        assert ids_and_scores(matcher.top_k(events, 4)) == best
     seen = {id for ids in wanted for id in ids}
     assert {"acme 0", "acme 2", "globex 0", "globex 2", "initech 1", "t1", "t2", "t3"} <= seen
 

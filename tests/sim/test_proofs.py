@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from markdown_blocks import ROOT, tables
 
 from penstock.rtl_lib import rank_encoder as rank_encoder_module
+from penstock.rtl_lib.best_queue import BestQueue
 from penstock.rtl_lib.collector import Collector
 from penstock.rtl_lib.compare import DirectRanges, PairCompare
 from penstock.rtl_lib.logic import InRange
@@ -21,6 +22,7 @@ from penstock.rtl_lib.predecoder import Predecoder
 from penstock.rtl_lib.rank_encoder import RankEncoder
 from penstock.rtl_lib.serialiser import Serialiser
 from penstock.rtl_lib.skid_buffer import SkidBuffer
+from penstock.sim.proofs.best_queue import FORMAT, SEQUENCE_BITS, BestQueueProof
 from penstock.sim.proofs.claims import CLAIMS
 from penstock.sim.proofs.collector import CollectorProof
 from penstock.sim.proofs.compare import DirectRangesProof, PairCompareProof
@@ -43,6 +45,7 @@ HARNESSES: dict[type, Callable[[Any], wiring.Component]] = {
     SkidBuffer: lambda broken: SkidBufferProof(broken(2)),
     Collector: lambda broken: CollectorProof(broken(2, 4, sequence_bits=2)),
     Merge: lambda broken: MergeProof(broken(2, 4)),
+    BestQueue: lambda broken: BestQueueProof(broken(2, FORMAT, SEQUENCE_BITS)),
     Serialiser: lambda broken: SerialiserProof(
         broken(9, chunk_bits=2, chunk_count=13, first_chunk=8)
     ),
@@ -57,6 +60,7 @@ QUICK_BUGS = [
     (Collector, "self.i.ready.eq(self.o.ready | ~self.i.p.some)", "self.i.ready.eq(1)"),
     (Merge, "joined.p.last.eq(before.p.last & ~own.p.some)", "joined.p.last.eq(before.p.last)"),
     (Serialiser, "~is_busy | (takes_next &", "~is_busy | (1 &"),
+    (BestQueue, "Cat(~self.i.p.rank,", "Cat(self.i.p.rank,"),
 ]
 SLOW_BUGS = [
     (DirectRanges, "self.present & Cat", "Cat"),
@@ -81,6 +85,13 @@ SLOW_BUGS = [
     (Merge, "joined.ready & ~is_own_turn & (own.valid", "joined.ready & (own.valid"),
     (Merge, "(own.valid | ~needs_own)),\n            ends_before",
      "own.valid),\n            ends_before"),
+    (BestQueue, "(new.key > cell.key)", "(new.key < cell.key)"),
+    (BestQueue, "~leaving[0].valid | (out.i.ready & is_final)", "out.i.ready"),
+    (BestQueue, "taken.valid & ~self.i.p.last", "taken.valid"),
+    (BestQueue, "with m.If(self.i.valid & self.i.ready):", "with m.If(self.i.valid):"),
+    (BestQueue, "~self.i.p.last | ~leaving", "~leaving"),
+    (BestQueue, "out.i.p.last.eq(is_final)", "out.i.p.last.eq(0)"),
+    (BestQueue, "place.eq(following[number])", "place.eq(cells[number])"),
     (Serialiser, "out.i.p.last.eq(~rest.any())", "out.i.p.last.eq(1)"),
     (Serialiser, "self.first_chunk | _index", "_index"),
     (Serialiser, "register.eq(0)", "register.eq(register)"),

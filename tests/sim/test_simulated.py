@@ -183,9 +183,11 @@ def test_event_is_answered_every_cycle_where_events_match_little(trades: Matcher
     assert trades.counters["stalls"] == before["stalls"]
 
 
-def test_ranking_is_not_there_yet(trades: Matcher) -> None:
-    with pytest.raises(DeviceError, match="does not rank yet; use engine='reference'"):
-        trades.top_k([{}], 1)
+def test_circuit_that_does_not_rank_leaves_it_to_the_host(trades: Matcher) -> None:
+    events = trade_events(100)
+    with penstock.open(trades.queries, engine="oracle") as other:
+        for k in (1, 3, 100):
+            assert trades.top_k(events, k).equals(other.top_k(events, k))
 
 
 def test_command_prints_what_the_reference_prints(

@@ -232,7 +232,7 @@ class Stream:
         count = rounds * len(VALUES)
         rows = np.concatenate(stream)
         work = np.array([(0, len(rows), 0, count)], dtype=WORK)
-        found = self.circuit._run(rows, work)
+        found = self.circuit._run(rows, work).matches
         answers = self.subscribers.answers(
             batch_of(VALUES * rounds).wide(),
             np.ascontiguousarray(found["event"]),
