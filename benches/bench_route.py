@@ -25,6 +25,7 @@ from timing import Figure, measured, merge
 from penstock import DeviceError
 from penstock.constraints.ecp5 import DEFAULT_PART, PARTS, Part, part_named
 from penstock.gen.build import build
+from penstock.gen.passes.cluster import TILE_SIZE, TILE_SIZES
 from penstock.gen.route import Routed, route
 from penstock.gen.synthesis import Netlist, synthesise
 
@@ -48,6 +49,7 @@ class Run:
     part: Part
     seed: int
     limit_seconds: float
+    tile_size: int = TILE_SIZE
 
     def parameters(self, size: int | str) -> dict[str, Any]:
         """What tells a point from others, and how it was measured."""
@@ -57,20 +59,23 @@ class Run:
             "part": self.part.name,
             "seed": self.seed,
             "limit_seconds": self.limit_seconds,
+            "tile_size": self.tile_size,
         }
 
     def keep(self, figures: list[Figure]) -> None:
-        merge("route", QUESTION, figures, key=("subscriptions", "constants", "part"))
+        merge("route", QUESTION, figures, key=("subscriptions", "constants", "part", "tile_size"))
 
 
 def measure(size: int, run: Run) -> str:
     """Measure and write one point; what stopped it, or nothing."""
     name = f"{size:,} subscriptions, constants {SAID[run.constants]}"
+    if run.tile_size != TILE_SIZE:
+        name += f", tiles of {run.tile_size}"
     loaded = queries(size, CONSTANTS[run.constants])
     routed: Routed | None = None
     started = time.perf_counter()
     try:
-        built = build(loaded, part=run.part)
+        built = build(loaded, part=run.part, tile_size=run.tile_size)
     except DeviceError as error:  # nothing is known of it but that it is far too large
         return _told(name, _reason(error))
     seconds = time.perf_counter() - started
@@ -129,14 +134,16 @@ def compare(run: Run) -> None:
         and entry["parameters"].get("part") == run.part.name
         and entry["parameters"].get("what") == "clock"
     ]
-    clocks = {point["subscriptions"]: point["result"] for point in found}
-    if not clocks:
+    if not found:
         return
+    largest = max(point["subscriptions"] for point in found)
+    same = [point for point in found if point["tile_size"] == run.tile_size]
+    clocks = {point["subscriptions"]: point["result"] for point in same}
     said = f"constants {SAID[run.constants]}, {run.part.name}"
     figures = [
         Figure(
             f"{said}: largest routed set here",
-            [max(clocks)],
+            [largest],
             unit="subscriptions",
             target=LARGE,
             at_most=False,
@@ -190,6 +197,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=3600, metavar="SECONDS",
                         help="give up placing and routing a point after this")  # fmt: skip
+    parser.add_argument("--tile-size", type=int, choices=TILE_SIZES, default=TILE_SIZE)
     parser.add_argument("--largest", action="store_true", help="search the largest set that routes")
     return parser.parse_args()
 
@@ -200,7 +208,9 @@ def main() -> None:
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, lambda *_: sys.exit(1))
     for constants in chosen.constants:
-        run = Run(constants, part_named(chosen.part), chosen.seed, chosen.limit)
+        run = Run(
+            constants, part_named(chosen.part), chosen.seed, chosen.limit, chosen.tile_size
+        )
         if chosen.largest:
             record_largest(run)
             continue

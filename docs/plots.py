@@ -110,7 +110,8 @@ class Results:
 
 def _is_of(figure: dict[str, Any], constants: str) -> bool:
     parameters = figure["parameters"]
-    return parameters["constants"] == constants and parameters["part"] == PART
+    is_default = parameters.get("tile_size", TILE_SIZE) == TILE_SIZE
+    return parameters["constants"] == constants and parameters["part"] == PART and is_default
 
 
 def area(axes: Axes, results: Results) -> None:

@@ -15,6 +15,7 @@ from penstock.gen.lower.circuit import circuit_of
 from penstock.gen.lower.verilog import verilog_of
 from penstock.gen.manifest import Manifest, manifest_of, to_json
 from penstock.gen.passes import plan_of
+from penstock.gen.passes.cluster import TILE_SIZE
 from penstock.gen.plan import Plan
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.gen.tables import make_folder, write_text
@@ -49,15 +50,16 @@ def build(
     spare: int = 0,
     encode: str = "host",
     k: int | None = None,
+    tile_size: int = TILE_SIZE,
 ) -> Build:
     """Compile a query set to a circuit, with room for ``spare`` subscriptions that come later.
 
-    With ``encode="device"`` it takes values, and makes itself the codes that it can make. With
+    Its tiles have up to ``tile_size`` subscriptions. With ``encode="device"`` it takes values, and makes itself the codes that it can make. With
     ``k`` it can also rank, and send only the k best of each event.
     DeviceError if events are too wide for any circuit, or if this one is far too large for the
     part, if one is named.
     """
-    plan = plan_of(queries, progress, spare=spare, encode=encode, k=k)
+    plan = plan_of(queries, progress, spare=spare, encode=encode, k=k, tile_size=tile_size)
     check_event_bits(plan)
     estimate = estimate_of(plan)
     if part is not None:

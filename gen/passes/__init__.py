@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.gen.errors import DeviceError
-from penstock.gen.passes.cluster import cluster
+from penstock.gen.passes.cluster import TILE_SIZE, TILE_SIZES, cluster, sizes_text
 from penstock.gen.passes.encode import encode
 from penstock.gen.passes.host_only import host_only
 from penstock.gen.passes.place_encoders import place_encoders
@@ -29,10 +29,11 @@ def plan_of(
     spare: int = 0,
     encode: str = "host",
     k: int | None = None,
+    tile_size: int = TILE_SIZE,
 ) -> Plan:
     """The global plan of a query set, with room for ``spare`` subscriptions that come later.
 
-    Codes are made by the host or, where it can, by the device. With ``k`` it ranks the k best.
+    Tiles have up to ``tile_size`` subscriptions. Codes are made by the host or, where it can, by the device. With ``k`` it ranks the k best.
     """
     if spare < 0:
         raise ValueError(f"spare must not be negative, not {spare}")
@@ -40,9 +41,11 @@ def plan_of(
         raise DeviceError(f"codes are made by {' or '.join(ENCODERS)}, not by {encode!r}")
     if k is not None and not 1 <= k <= MOST_BEST:
         raise ValueError(f"k must be from 1 to {MOST_BEST} in a circuit, not {k}")
+    if tile_size not in TILE_SIZES:
+        raise ValueError(f"a tile has {sizes_text()} subscriptions, not {tile_size}")
     plan = share(queries, progress)
     for rewrite in PASSES:
-        plan = rewrite(plan)
+        plan = cluster(plan, tile_size) if rewrite is cluster else rewrite(plan)
     if encode == "device":
         plan = place_encoders(plan)
     if spare:

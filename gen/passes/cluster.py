@@ -8,8 +8,14 @@ from penstock.gen.normal import Pair, Test
 from penstock.gen.plan import CHUNK_BITS, Gate, Plan, PlanTile
 from penstock.gen.ranges import Range, Ranges
 
-TILE_SIZE = 256
+TILE_SIZES = (32, 64, 128, 256, 512, 1024)
 """The larger a tile, the more of its constants are shared; the smaller, the shorter its wires."""
+TILE_SIZE = 256
+
+
+def sizes_text() -> str:
+    """The sizes that a tile can have, for messages."""
+    return ", ".join(map(str, TILE_SIZES[:-1])) + f" or {TILE_SIZES[-1]}"
 
 
 def cluster(plan: Plan, tile_size: int = TILE_SIZE) -> Plan:

@@ -15,6 +15,7 @@ from penstock.cli.inputs import (
     add_part,
     add_queries,
     add_spare,
+    add_tile_size,
     add_top_k,
     read_queries,
 )
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_spare(parser)
     add_encode(parser)
     add_top_k(parser)
+    add_tile_size(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -74,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             spare=arguments.spare,
             encode=arguments.encode,
             k=arguments.top_k,
+            tile_size=arguments.tile_size,
         )
         write(built, arguments.output)
         if arguments.area or arguments.route:
@@ -144,7 +147,8 @@ class _Outcome:
 
 def _route_line(routed: Routed) -> str:
     if not routed.is_routed:
-        return f"not routed on {routed.part}: {routed.stopped}"
+        hint = "smaller tiles are easier to route, and take more area: see --tile-size"
+        return f"not routed on {routed.part}: {routed.stopped}\nhint: {hint}"
     used = ", ".join(
         f"{count:,} of {available:,} {cell}"
         for cell, (count, available) in routed.used.items()

@@ -11,6 +11,7 @@ from penstock.constraints.ecp5 import DEFAULT_PART, PARTS
 from penstock.engines import ENGINES
 from penstock.gen.errors import DataError
 from penstock.gen.load import load
+from penstock.gen.passes.cluster import TILE_SIZE, TILE_SIZES
 from penstock.gen.plan import ENCODERS, MOST_BEST
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.gen.schema import Schema
@@ -44,6 +45,17 @@ def add_top_k(parser: argparse.ArgumentParser) -> None:
         type=_k,
         metavar="K",
         help="let the circuit rank: it can send only the K best matches of an event",
+    )
+
+
+def add_tile_size(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tile-size",
+        type=int,
+        choices=TILE_SIZES,
+        default=TILE_SIZE,
+        help="subscriptions of a tile: fewer take more area and are easier to route "
+        "(default: %(default)s)",
     )
 
 

@@ -165,7 +165,9 @@ def test_route_that_is_given_up_is_told(run, rules, tmp_path):
     argv = ("build", rules, "-o", tmp_path / "out", "--route", "--time-limit", "0.001")
     code, out, err = run(*argv)
     assert (code, err) == (1, "")
-    assert out.splitlines()[-1] == "not routed on LFE5U-85F: placing exceeded 0.001 s"
+    *_, stopped, hint = out.splitlines()
+    assert stopped == "not routed on LFE5U-85F: placing exceeded 0.001 s"
+    assert hint.startswith("hint: smaller tiles are easier to route")
     route = json.loads(run(*argv, "--json")[1])["route"]
     assert (route["clock_mhz"], route["stopped"]) == (None, "placing exceeded 0.001 s")
 
