@@ -1,6 +1,7 @@
 """What the circuit ranks, what it leaves to the host, and how the plan shows both."""
 
 import pytest
+from amaranth.back import rtlil
 
 from penstock import QuerySet, Schema
 from penstock.gen.estimate import estimate_of
@@ -62,7 +63,7 @@ def test_ranking_has_addresses_of_its_own(spare: int) -> None:
     others = plan({"x": weighted(3), "y": "weight(a5 = 1, 2)"}, spare=spare, k=None)
     assert made.ranking.base == others.address_count
     assert made.address_count == made.ranking.base + 5
-    circuit_of(made)  # ValueError if two parts had an address in common
+    rtlil.convert(circuit_of(made))  # ValueError if two parts had an address in common
 
 
 def test_widths_are_those_that_the_set_needs() -> None:
