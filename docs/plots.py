@@ -40,6 +40,7 @@ STYLE = {
     "lines.markersize": 4.5,
 }
 PART = "LFE5U-85F"
+TILE_SIZE = 256  # what other sizes gave is told in circuit.md
 CONSTANTS = {"random": "constants anywhere", "pool": "constants from 50"}
 CARDINALITIES = {"random": 2**31 - 1, "pool": 50}
 COLOURS = {"random": "#1d4ed8", "pool": "#c2410c"}

@@ -54,8 +54,9 @@ def build(
 ) -> Build:
     """Compile a query set to a circuit, with room for ``spare`` subscriptions that come later.
 
-    Its tiles have up to ``tile_size`` subscriptions. With ``encode="device"`` it takes values, and makes itself the codes that it can make. With
-    ``k`` it can also rank, and send only the k best of each event.
+    Its tiles have up to ``tile_size`` subscriptions. With ``encode="device"`` it takes values, and
+    makes itself the codes that it can make. With ``k`` it can also rank, and send only the k best
+    of each event.
     DeviceError if events are too wide for any circuit, or if this one is far too large for the
     part, if one is named.
     """

@@ -28,6 +28,7 @@ RUN_PAGES = tuple(
         "docs/policies.md",
         "docs/python.md",
         "docs/host-api.md",
+        "docs/software-engine.md",
         "docs/command-line.md",
         "docs/circuit.md",
     )

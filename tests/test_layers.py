@@ -60,6 +60,7 @@ MAY_IMPORT = {
         "sim.workload",
         "sim.simulated.compile",  # it knows the machine's compiler
         "gen.build",
+        "gen.passes.cluster",  # what sizes tiles have
         "gen.synthesis",
         "gen.route",
         "constraints",

@@ -33,7 +33,8 @@ def plan_of(
 ) -> Plan:
     """The global plan of a query set, with room for ``spare`` subscriptions that come later.
 
-    Tiles have up to ``tile_size`` subscriptions. Codes are made by the host or, where it can, by the device. With ``k`` it ranks the k best.
+    Tiles have up to ``tile_size`` subscriptions. Codes are made by the host or, where it can, by
+    the device. With ``k`` it ranks the k best.
     """
     if spare < 0:
         raise ValueError(f"spare must not be negative, not {spare}")
