@@ -208,9 +208,7 @@ def main() -> None:
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, lambda *_: sys.exit(1))
     for constants in chosen.constants:
-        run = Run(
-            constants, part_named(chosen.part), chosen.seed, chosen.limit, chosen.tile_size
-        )
+        run = Run(constants, part_named(chosen.part), chosen.seed, chosen.limit, chosen.tile_size)
         if chosen.largest:
             record_largest(run)
             continue
