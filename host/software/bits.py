@@ -86,6 +86,27 @@ def _or_of_row(typing: Any, rows: Any, row: Any) -> Any:
 
 
 @intrinsic
+def _fetch(typing: Any, words: Any, row: Any) -> Any:
+    """Have a row of words brought near, for a loop that comes to it soon."""
+    if words.dtype != types.uint64 or words.ndim != 2 or words.layout != "C":
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        width = builder.extract_value(array.shape, 1)
+        at = builder.gep(array.data, [builder.mul(args[1], width)])
+        bytes_ = ir.IntType(8).as_pointer()
+        of = ir.FunctionType(ir.VoidType(), [bytes_, *[ir.IntType(32)] * 3])
+        name = "llvm.prefetch.p0"
+        fetch = builder.module.globals.get(name) or ir.Function(builder.module, of, name)
+        read, keep, data = (ir.Constant(ir.IntType(32), value) for value in (0, 3, 1))
+        builder.call(fetch, [builder.bitcast(at, bytes_), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64), generate
+
+
+@intrinsic
 def _write_words(typing: Any, data: Any, place: Any, first: Any, second: Any) -> Any:
     """Write two words into bytes, from any place on, the lowest byte first."""
     if data.dtype != types.uint8 or data.ndim != 1 or data.layout != "C":
@@ -106,6 +127,7 @@ copy_row = cast("Callable[[Any, Any, Any, Any], None]", _copy_row)
 and_row = cast("Callable[[Any, Any, Any, Any], None]", _and_row)
 or_row = cast("Callable[[Any, Any, Any, Any], None]", _or_row)
 or_of_row = cast("Callable[[Any, Any], int]", _or_of_row)
+fetch = cast("Callable[[Any, Any], None]", _fetch)
 write_words = cast("Callable[[Any, Any, Any, Any], None]", _write_words)
 
 

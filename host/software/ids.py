@@ -9,12 +9,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.host.software.bits import write_words
+from penstock.host.software.bits import fetch, write_words
 from penstock.host.software.compiled import Scalar, inlined, loop
 from penstock.host.software.packed import Flags, Integers, Numbers
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
+AHEAD = 16
+"""How many ids ahead the next rows are asked for."""
 SHORT = 15
 """Bytes of an id that can be copied as two words, with its length."""
 
@@ -79,12 +81,12 @@ def gathered(sources: list[Ids], source: Numbers, number: Numbers) -> pa.Array:
 
 def _gathered_short(short: Words, number: Numbers) -> pa.Array:
     offsets = np.empty(len(number) + 1, np.int32)
-    total = int(_lengths(short, number, offsets))
+    data = np.empty(len(number) * SHORT + 16, np.uint8)
+    total = int(_write(short, number, offsets, data))
     if total > np.iinfo(np.int32).max:
         raise OverflowError("the ids of one batch exceed 2 GiB; match fewer events at a time")
-    data = np.empty(total + SHORT + 1, np.uint8)
-    _write(short, number, offsets, data)
-    return pa.StringArray.from_buffers(len(number), pa.py_buffer(offsets), pa.py_buffer(data))
+    text = pa.py_buffer(data).slice(0, total)
+    return pa.StringArray.from_buffers(len(number), pa.py_buffer(offsets), text)
 
 
 def _buffers(ids: pa.Array) -> tuple[Numbers, Bytes]:
@@ -120,21 +122,17 @@ def _spell(offsets: Numbers, data: Bytes, rows: Bytes) -> None:
 
 
 @loop
-def _lengths(short: Words, number: Numbers, offsets: Numbers) -> Scalar:
-    """Where each id begins in the text of all; how long that is."""
+def _write(short: Words, number: Numbers, offsets: Numbers, data: Bytes) -> Scalar:
+    """Write whole rows: what is too much of one is under the next. How long the text is."""
     total = np.int64(0)
     for n in range(len(number)):
+        fetch(short, np.int64(number[min(n + AHEAD, len(number) - 1)]))
         offsets[n] = total
-        total += np.int64(short[number[n], 1] >> np.uint64(56))
+        first, second = short[number[n], 0], short[number[n], 1]
+        write_words(data, total, first, second)
+        total += np.int64(second >> np.uint64(56))
     offsets[len(number)] = total
     return total
-
-
-@loop
-def _write(short: Words, number: Numbers, offsets: Numbers, data: Bytes) -> None:
-    """Write whole rows: what is too much of one is under the next."""
-    for n in range(len(number)):
-        write_words(data, np.int64(offsets[n]), short[number[n], 0], short[number[n], 1])
 
 
 @loop

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import DataError, Schema
+from penstock.host import events as events_module
 from penstock.host.events import Batch, rows_of, to_table
 
 SCHEMA = Schema.of(
@@ -264,3 +265,20 @@ def test_what_is_no_events_is_refused_by_its_type(events):
 
 def test_chunked_array_is_no_table():
     refuse(pa.chunked_array([[1]]), "the events are no table of Arrow values")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_keys_of_maps_are_found_whatever_their_case_and_number(monkeypatch, many):
+    """Names to the letter take one road where there are many, all others another."""
+    monkeypatch.setattr(events_module, "MANY_KEYS", 1 if many else 1 << 30)
+    schema = Schema.of({"a": "INT", "ab": "INT", "": "INT", "\u00e9t\u00e9": "INT", "B": "INT"})
+    maps = [{"a": 1, "ab": 2}, {"": 3, "\u00e9t\u00e9": 4}, None, {"B": 5, "a": 6}]
+    for keys in (maps, [*maps, {"AB": 7, "b": 8}]):
+        column = pa.array([m and list(m.items()) for m in keys], pa.map_(pa.string(), pa.int32()))
+        rows = rows_of(Batch.of(pa.table({"m": column[1:]}), schema).wide(), schema)
+        assert rows == [
+            {schema[name].index: value for name, value in (m or {}).items()} for m in keys[1:]
+        ]
+    wrong = pa.array([[("a", 1), ("abc", 2)]], pa.map_(pa.string(), pa.int32()))
+    with pytest.raises(DataError, match="event 0 has an unknown attribute 'abc'"):
+        Batch.of(pa.table({"m": wrong}), schema)
