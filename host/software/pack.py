@@ -14,7 +14,7 @@ from penstock.gen.types import Key
 from penstock.host.software.cuts import Cuts, Keys, has_short_keys
 from penstock.host.software.pack_normal import FieldKey, NormalPacker, field_key, relation_field
 from penstock.host.software.pack_tables import TableRows
-from penstock.host.software.packed import CutField, Field, Integers, Literals, Packed, Programs
+from penstock.host.software.packed import CutField, Field, Integers, Literals, Packed
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +69,8 @@ def _ordered(
 ) -> Packed:
     """Put subscriptions where their numbers say."""
     order = conditions.order
-    owners = np.repeat(order, counts)
-    by_number = np.argsort(owners, kind="stable")
+    if (np.diff(order) < 0).any():
+        literals = literals.take(np.argsort(np.repeat(order, counts), kind="stable"))
     starts = np.zeros(len(order) + 1, np.int64)
     sizes = np.zeros(len(order), np.int64)
     sizes[order] = counts
@@ -80,14 +80,7 @@ def _ordered(
     base[order[first_single:]] = [weight for _, weight in conditions.singles]
     programs = packer.programs()
     owned = order[first_single:][programs.owner] if len(programs) else programs.owner
-    return Packed(fields, starts, literals.take(by_number), pool, _owned(programs, owned), base)
-
-
-def _owned(programs: Programs, owner: Integers) -> Programs:
-    return Programs(
-        owner, programs.starts, programs.literals, programs.if_true, programs.if_false,
-        programs.step_starts, programs.step_kind, programs.step_value,
-    )  # fmt: skip
+    return Packed(fields, starts, literals, pool, programs.owned(owned), base)
 
 
 def _fields(conditions: Conditions) -> tuple[Field, ...]:

@@ -40,8 +40,10 @@ class TableRows:
         return starts[self.rows + 1] - starts[self.rows]
 
     @cached_property
-    def predicates(self) -> Integers:
-        """The rows of the table that hold them."""
+    def predicates(self) -> Integers | slice:
+        """The rows of the table that hold them; without a list where that is all of them."""
+        if len(self.rows) == len(self.table):
+            return slice(None)
         return ranges(self.table.starts[self.rows], self.table.starts[self.rows + 1])
 
     @cached_property

@@ -108,6 +108,10 @@ class Literals:
 
     @classmethod
     def joined(cls, parts: Sequence[Literals]) -> Literals:
+        """One after the other; nothing is copied where only one has any."""
+        some = [part for part in parts if len(part)] or parts[:1]
+        if len(some) == 1:
+            return some[0]
         return cls(
             np.concatenate([part.columns for part in parts]),
             np.concatenate([part.weight for part in parts]),
