@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,45 +29,27 @@ def _lowest_bit(typing: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-@intrinsic
-def _copy_row(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
-    """``into[place] = rows[row]`` for rows of `WORDS`."""
+def _row_by_row(joined: Callable[[Any, Any, Any], Any]) -> Any:
+    """``into[place] = joined(into[place], rows[row])`` for rows of `WORDS`."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source = _pointer(context, builder, signature.args[2], args[2], args[3])
-        target = _pointer(context, builder, signature.args[0], args[0], args[1])
-        builder.store(builder.load(source, align=8), target, align=8)
-        return context.get_dummy_value()
+    @intrinsic
+    def apply(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            source = _pointer(context, builder, signature.args[2], args[2], args[3])
+            target = _pointer(context, builder, signature.args[0], args[0], args[1])
+            mine, theirs = (builder.load(at, align=8) for at in (target, source))
+            builder.store(joined(builder, mine, theirs), target, align=8)
+            return context.get_dummy_value()
 
-    return _on_rows(types.void, into, place, rows, row), generate
+        return _on_rows(types.void, into, place, rows, row), generate
 
-
-@intrinsic
-def _and_row(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
-    """``into[place] &= rows[row]`` for rows of `WORDS`."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source = _pointer(context, builder, signature.args[2], args[2], args[3])
-        target = _pointer(context, builder, signature.args[0], args[0], args[1])
-        met = builder.and_(builder.load(target, align=8), builder.load(source, align=8))
-        builder.store(met, target, align=8)
-        return context.get_dummy_value()
-
-    return _on_rows(types.void, into, place, rows, row), generate
+    return apply
 
 
-@intrinsic
-def _or_row(typing: Any, into: Any, place: Any, rows: Any, row: Any) -> Any:
-    """``into[place] |= rows[row]`` for rows of `WORDS`."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source = _pointer(context, builder, signature.args[2], args[2], args[3])
-        target = _pointer(context, builder, signature.args[0], args[0], args[1])
-        met = builder.or_(builder.load(target, align=8), builder.load(source, align=8))
-        builder.store(met, target, align=8)
-        return context.get_dummy_value()
-
-    return _on_rows(types.void, into, place, rows, row), generate
+RowLoop: TypeAlias = Callable[[Any, Any, Any, Any], None]
+copy_row: RowLoop = _row_by_row(lambda builder, mine, theirs: theirs)
+and_row: RowLoop = _row_by_row(lambda builder, mine, theirs: builder.and_(mine, theirs))
+or_row: RowLoop = _row_by_row(lambda builder, mine, theirs: builder.or_(mine, theirs))
 
 
 @intrinsic
@@ -123,9 +105,6 @@ def _write_words(typing: Any, data: Any, place: Any, first: Any, second: Any) ->
 
 
 lowest_bit = cast("Callable[[Any], int]", _lowest_bit)
-copy_row = cast("Callable[[Any, Any, Any, Any], None]", _copy_row)
-and_row = cast("Callable[[Any, Any, Any, Any], None]", _and_row)
-or_row = cast("Callable[[Any, Any, Any, Any], None]", _or_row)
 or_of_row = cast("Callable[[Any, Any], int]", _or_of_row)
 fetch = cast("Callable[[Any, Any], None]", _fetch)
 write_words = cast("Callable[[Any, Any, Any, Any], None]", _write_words)

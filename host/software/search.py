@@ -16,6 +16,8 @@ from penstock.host.software.segment import Coded
 
 ROOM = 1 << 20
 """Matches that are collected before they are put aside."""
+LEAST_SHARE = 64
+"""Events that are worth a thread's while."""
 
 
 def searched(part: Part, coded: Coded, rows: int, threads: Threads) -> Found:
@@ -48,10 +50,6 @@ class Threads:
             np.concatenate([part.numbers for part in parts]),
             np.concatenate([part.scores for part in parts]),
         )
-
-
-LEAST_SHARE = 64
-"""Events that are worth a thread's while."""
 
 
 def _searched(part: Part, coded: Coded, first: int, stop: int) -> Found:
