@@ -169,7 +169,7 @@ def test_generated_workload_in_several_tiles_answers_as_the_reference(
 ) -> None:
     plan = plan_of(workload.queries, encode="device")
     assert {f.source for f in plan.fields if isinstance(f, CodeField)} == {Source.RANK}
-    monkeypatch.setattr(workload._device, "batch_events", 150)
+    monkeypatch.setattr(type(workload._device), "batch_events", 150)
     found = check(workload, generate_events(SPEC))
     assert sum(map(len, found)) > 1000
 

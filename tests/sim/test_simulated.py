@@ -124,7 +124,7 @@ def test_batches_in_a_row_answer_as_one(workload: Matcher, monkeypatch: pytest.M
     wanted = reference(workload, events)
     before = workload.counters
     for batch_events in (1, 7, 128):
-        monkeypatch.setattr(workload._device, "batch_events", batch_events)
+        monkeypatch.setattr(type(workload._device), "batch_events", batch_events)
         few = events.slice(0, 20 * batch_events)
         assert workload.match(few)["matches"].to_pylist() == wanted[: len(few)]
     assert workload.counters["events"] - before["events"] == 20 + 140 + 400
