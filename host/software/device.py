@@ -14,16 +14,15 @@ from penstock.host.events import Batch
 from penstock.host.software.ids import Ids, gathered
 from penstock.host.software.order import Found, Joined, joined
 from penstock.host.software.parts import Part
-from penstock.host.software.rank import Worth, highest_worth, worth_of
+from penstock.host.software.rank import Worth
 from penstock.host.software.residuals import finished, scored
 from penstock.host.software.search import Threads, ranked, searched
-from penstock.host.software.segment import Segment
+from penstock.host.software.segment import HIGHEST_SCORE, Segment
 from penstock.host.software.store import Store
 
-HIGHEST_SCORE = 2**63 - 1
 LEAST_EVENTS, MOST_EVENTS = 64, 1 << 16
-MOST_MATCHES, MOST_CODES = 1 << 24, 1 << 25
-"""Of a batch: what it takes in memory stays below some hundred megabytes."""
+MOST_MATCHES, MOST_CODES = 1 << 21, 1 << 25
+"""Of a batch: answers that are still in the cache when they are written as ids."""
 FIRST_MATCHES = 1 << 12
 """Matches per event that are reckoned with before any have been seen."""
 
@@ -118,10 +117,7 @@ def _worth(segment: Segment, weights: Mapping[int, int]) -> Worth:
     factors = [weights.get(field.attribute.index, 1) for field in fields]
     if max(factors, default=1) > HIGHEST_SCORE:
         raise ValueError(f"an attribute's weight must be below 2**63, not {max(factors)}")
-    by_field = np.array([*factors, 1], np.int64)
-    if highest_worth(segment.packed, by_field) > HIGHEST_SCORE:
-        raise ValueError("with these weights, scores would exceed 64 bits; give lower ones")
-    return worth_of(segment.packed, segment.layout, by_field)
+    return segment.worth(np.array([*factors, 1], np.int64))
 
 
 def _ids(parts: Iterable[Part], answers: Joined) -> pa.Array:

@@ -23,7 +23,8 @@ from penstock.host.software.ids import Ids, bits_of, in_order
 from penstock.host.software.layout import Cost, Layout, layout_of
 from penstock.host.software.pack import Conditions, pack
 from penstock.host.software.pack_tables import TableRows
-from penstock.host.software.packed import Flags, Numbers, Packed
+from penstock.host.software.packed import Flags, Integers, Numbers, Packed
+from penstock.host.software.rank import Worth, highest_worth, worth_of
 from penstock.host.software.tiles import (
     Alive,
     Scratch,
@@ -36,6 +37,7 @@ from penstock.host.software.tiles import (
 
 Coded: TypeAlias = Codes | Entries
 """Events as codes: wide with a row each, or sparse."""
+HIGHEST_SCORE = 2**63 - 1
 WIDEST_PAIR_BITS = 1 << 20
 """Two attributes are compared in any type."""
 TILE_CODES = 1 << 19
@@ -75,6 +77,25 @@ class Segment:
     @cached_property
     def encoder(self) -> Encoder:
         return Encoder(self.packed.fields)
+
+    def worth(self, weights: Integers) -> Worth:
+        """What subscriptions are worth, given what the weights of each field are multiplied by.
+
+        ValueError if scores may exceed 64 bits. The last answer is kept, as batches ask alike.
+        """
+        key = weights.tobytes()
+        known = self._worths.get(key)
+        if known is None:
+            if highest_worth(self.packed, weights) > HIGHEST_SCORE:
+                raise ValueError("with these weights, scores would exceed 64 bits; give lower ones")
+            known = worth_of(self.packed, self.layout, weights)
+            self._worths.clear()
+            self._worths[key] = known
+        return known
+
+    @cached_property
+    def _worths(self) -> dict[bytes, Worth]:
+        return {}
 
     @cached_property
     def places(self) -> Numbers:
