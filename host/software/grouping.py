@@ -23,7 +23,7 @@ LEAST = 24
 SHARED = 0.75
 """How many of the literals of a rest are on fields of the block that it is put into."""
 LEAST_JOINED = 1000
-"""Fewer subscriptions are soon tested one by one, and often soon to be merged with others."""
+"""Fewer subscriptions are soon tested one by one."""
 MOST_FIELDS = 1 << 11
 """Beyond so many fields nobody looks for rests that belong together."""
 
@@ -43,7 +43,7 @@ def one_group(order: Numbers) -> Groups:
     return Groups(members, len(members) // WIDTH, np.zeros(0, np.int32))
 
 
-def grouped(packed: Packed, access: Access, order: Numbers) -> Groups:
+def grouped(packed: Packed, access: Access, order: Numbers, is_lasting: bool) -> Groups:
     """Blocks of subscriptions, which are in the order of their access literals."""
     fields = len(packed.fields)
     bounds = np.searchsorted(access.field[order], np.arange(-1, fields + 1))
@@ -51,7 +51,9 @@ def grouped(packed: Packed, access: Access, order: Numbers) -> Groups:
     nowhere = padded(of_field[0])
     full = [group[: len(group) // WIDTH * WIDTH] for group in of_field[1:]]
     rests = [group[len(group) // WIDTH * WIDTH :] for group in of_field[1:]]
-    joined = _joined(packed, [rest for rest in rests if len(rest)])
+    joined = [rest for rest in rests if len(rest)]
+    if is_lasting and fields < MOST_FIELDS and len(packed) >= LEAST_JOINED:
+        joined = _joined(packed, joined)
     blocks = [padded(group) for group in joined if len(group) >= LEAST]
     none = np.zeros(0, np.int32)
     single = np.concatenate([none, *(group for group in joined if len(group) < LEAST)])
@@ -61,10 +63,7 @@ def grouped(packed: Packed, access: Access, order: Numbers) -> Groups:
 
 def _joined(packed: Packed, rests: list[Numbers]) -> list[Numbers]:
     """Rests that ask for the same fields, as many as go into a block, as one."""
-    fields = len(packed.fields) + 1
-    if fields > MOST_FIELDS or len(packed) < LEAST_JOINED:
-        return rests
-    uses = np.array([_uses(packed, rest) for rest in rests]).reshape(-1, fields)
+    uses = np.array([_uses(packed, rest) for rest in rests]).reshape(-1, len(packed.fields) + 1)
     sizes = np.array([len(rest) for rest in rests])
     literals = np.maximum(1, uses.sum(axis=1))
     waiting = np.ones(len(rests), bool)

@@ -61,8 +61,11 @@ class Cost(NamedTuple):
         return self.all_blocks <= self.by_access
 
 
-def layout_of(packed: Packed) -> tuple[Layout, Cost]:
-    """The layout that is thought to be the faster one, and why."""
+def layout_of(packed: Packed, is_lasting: bool) -> tuple[Layout, Cost]:
+    """The layout that is thought to be the faster one, and why.
+
+    For what is not there to last, nobody looks which subscriptions belong together.
+    """
     access = access_of(packed)
     cost = _cost(packed, access)
     order = np.lexsort((access.high, access.low, access.field)).astype(np.int32)
@@ -70,7 +73,7 @@ def layout_of(packed: Packed) -> tuple[Layout, Cost]:
     is_formula[packed.programs.owner] = True
     is_formula &= access.field == NOWHERE
     first, rest = padded(order[is_formula[order]]), order[~is_formula[order]]
-    groups = one_group(rest) if cost.is_flat else grouped(packed, access, rest)
+    groups = one_group(rest) if cost.is_flat else grouped(packed, access, rest, is_lasting)
     members = np.concatenate([first, groups.members])
     always = len(first) // WIDTH + groups.always
     blocks = blocks_of(packed, members, chances_of(packed), len(first) // WIDTH)

@@ -23,7 +23,9 @@ from penstock.host.software.packed import (
 from penstock.host.software.segment import Segment
 
 
-def merged(segments: Sequence[Segment], kept: Sequence[Flags]) -> tuple[Segment, list[Integers]]:
+def merged(
+    segments: Sequence[Segment], kept: Sequence[Flags], *, is_lasting: bool
+) -> tuple[Segment, list[Integers]]:
     """A segment of what is kept; for each old one its subscriptions' new numbers, -1 if dropped."""
     ids, order = in_order(
         pa.concat_arrays(
@@ -46,7 +48,7 @@ def merged(segments: Sequence[Segment], kept: Sequence[Flags]) -> tuple[Segment,
     }
     packed = _taken(joined, chosen, numbers)
     packed = _over(packed, _needed(packed))
-    return Segment(ids, packed, dict(sorted(residuals.items()))), of_each
+    return Segment(ids, packed, dict(sorted(residuals.items())), is_lasting), of_each
 
 
 def _fields(segments: Sequence[Segment]) -> tuple[Field, ...]:

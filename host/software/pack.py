@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from penstock.gen.normal import Leaf, Normal, Pair, Test, leaves_of
-from penstock.gen.schema import Attribute, Schema
+from penstock.gen.schema import Schema
 from penstock.gen.types import Key
 from penstock.host.software.cuts import Cuts, Keys, has_short_keys
+from penstock.host.software.flat_cuts import FlatCuts
 from penstock.host.software.pack_normal import FieldKey, NormalPacker, field_key, relation_field
 from penstock.host.software.pack_tables import TableRows
 from penstock.host.software.packed import CutField, Field, Integers, Literals, Packed
@@ -33,14 +34,14 @@ class Conditions:
 
 def pack(conditions: Conditions) -> Packed:
     """The subscriptions as flat arrays."""
-    fields = _fields(conditions)
+    fields, short = _fields(conditions)
     numbers = {f.attribute.index: n for n, f in enumerate(fields) if isinstance(f, CutField)}
     cuts = {f.attribute.index: f.cuts for f in fields if isinstance(f, CutField)}
     parts: list[Literals] = []
     pools = []
     pool_size = 0
     for table in conditions.tables:
-        packable = table.literals(numbers, cuts)
+        packable = table.literals(numbers, cuts, short)
         moved = packable.literals.is_set * np.uint32(pool_size)
         of = packable.literals
         parts.append(Literals.of(of.field, of.low + moved, of.high + moved, of.is_set, of.weight))
@@ -83,13 +84,13 @@ def _ordered(
     return Packed(fields, starts, literals, pool, programs.owned(owned), base)
 
 
-def _fields(conditions: Conditions) -> tuple[Field, ...]:
-    """A field for each attribute that is tested, and for each pair and pattern."""
+def _fields(conditions: Conditions) -> tuple[tuple[Field, ...], FlatCuts]:
+    """A field for each attribute that is tested, and for each pair; and all short cuts."""
     tested: dict[int, list[Keys]] = {}
     for table in conditions.tables:
         for index in np.unique(table.attributes).tolist():
             tested.setdefault(index, [])
-        for attribute, keys in table.cut_keys():
+        for attribute, keys in table.long_cuts():
             tested[attribute.index].append(keys)
     single: dict[int, set[Key]] = {}
     others: dict[FieldKey, Field] = {}
@@ -97,11 +98,17 @@ def _fields(conditions: Conditions) -> tuple[Field, ...]:
     for leaf in leaves:
         _collect(leaf, single, others)
     attributes = conditions.schema.attributes
-    found = [
-        CutField(attributes[index], _cuts(attributes[index], tested, single))
-        for index in sorted({*tested, *single})
-    ]
-    return (*found, *others.values())
+    short = _short_cuts(conditions, single)
+    found = []
+    for index in sorted({*tested, *single}):
+        attribute = attributes[index]
+        if has_short_keys(attribute.type):
+            cuts = Cuts(short.keys_of(index), attribute.type)
+        else:
+            long = chain.from_iterable(array.tolist() for array in tested.get(index, ()))
+            cuts = Cuts.of({*single.get(index, ()), *long}, attribute.type)
+        found.append(CutField(attribute, cuts))
+    return (*found, *others.values()), short
 
 
 def _collect(leaf: Leaf, single: dict[int, set[Key]], others: dict[FieldKey, Field]) -> None:
@@ -112,14 +119,16 @@ def _collect(leaf: Leaf, single: dict[int, set[Key]], others: dict[FieldKey, Fie
         others[field_key(leaf)] = relation_field(leaf)
 
 
-def _cuts(
-    attribute: Attribute, tested: Mapping[int, Sequence[Keys]], single: Mapping[int, set[Key]]
-) -> Cuts:
-    arrays = tested.get(attribute.index, ())
-    keys = single.get(attribute.index, set())
-    if not has_short_keys(attribute.type):
-        return Cuts.of(
-            {*keys, *chain.from_iterable(array.tolist() for array in arrays)}, attribute.type
-        )
-    own = np.array(list(keys), dtype=np.int64)
-    return Cuts(np.unique(np.concatenate([own, *arrays])), attribute.type)
+def _short_cuts(conditions: Conditions, single: Mapping[int, set[Key]]) -> FlatCuts:
+    """The cuts of attributes with short keys, by tables and by single conditions."""
+    schema = conditions.schema
+    own = [
+        (index, key)
+        for index, keys in single.items()
+        if has_short_keys(schema.attributes[index].type)
+        for key in keys
+    ]
+    parts = [table.short_cuts() for table in conditions.tables]
+    attributes = [np.array([index for index, _ in own], np.int64), *(part[0] for part in parts)]
+    keys = [np.array([key for _, key in own], np.int64), *(part[1] for part in parts)]
+    return FlatCuts.of(np.concatenate(attributes), np.concatenate(keys), len(schema))

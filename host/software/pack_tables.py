@@ -14,6 +14,7 @@ from penstock.gen.types import Type
 from penstock.host.keys import keys_of
 from penstock.host.software.compiled import Scalar, compiled
 from penstock.host.software.cuts import LOWEST, Codes, Cuts, Keys, has_short_keys
+from penstock.host.software.flat_cuts import FlatCuts
 from penstock.host.software.packed import Flags, Integers, Literals, ranges
 
 _FROM = ("<", "=", "<>", ">=", "IN", "NOT IN", "BETWEEN")
@@ -70,36 +71,68 @@ class TableRows:
         return np.cumsum(self.operand_counts) - self.operand_counts
 
     @cached_property
+    def owners(self) -> Integers:
+        """The attribute of each operand."""
+        return np.repeat(self.attributes, self.operand_counts)
+
+    @cached_property
     def _keys(self) -> dict[Type, Keys]:
         return {of: keys_of(values, of) for of, values in self.table.operands.items()}
 
-    def by_attribute(self) -> Iterator[tuple[Attribute, Integers, Keys]]:
-        """For each attribute, which of `operands` are of its predicates, and their keys."""
-        owners = np.repeat(self.attributes, self.operand_counts)
-        order = np.argsort(owners, kind="stable")
-        bounds = np.searchsorted(owners[order], np.arange(len(self.table.schema) + 1))
-        for attribute in self.table.schema:
-            mine = order[bounds[attribute.index] : bounds[attribute.index + 1]]
-            if len(mine):
-                yield attribute, mine, self._keys[attribute.type][self.operands[mine]]
+    @cached_property
+    def _short(self) -> tuple[Flags, Keys]:
+        """Which of `operands` have short keys, and these; any key for the others."""
+        types = [attribute.type for attribute in self.table.schema]
+        is_short = np.zeros(len(self.owners), bool)
+        keys = np.zeros(len(self.owners), np.int64)
+        for of, found in self._keys.items():
+            if has_short_keys(of):
+                mine = np.array([type == of for type in types])[self.owners]
+                is_short |= mine
+                keys[mine] = found[self.operands[mine]]
+        return is_short, keys
 
-    def cut_keys(self) -> Iterator[tuple[Attribute, Keys]]:
-        """The keys at which predicates on each attribute cut its values."""
+    def _long(self) -> Iterator[tuple[Attribute, Integers, Keys]]:
+        """For each attribute with long keys, which of `operands` are of it, and their keys."""
+        long = np.flatnonzero(~self._short[0])
+        for index in np.unique(self.owners[long]).tolist():
+            attribute = self.table.schema.attributes[index]
+            mine = long[self.owners[long] == index]
+            yield attribute, mine, self._keys[attribute.type][self.operands[mine]]
+
+    @cached_property
+    def _cuts(self) -> tuple[Flags, Flags]:
+        """At which of `operands` there is a cut, and after which."""
         operators = np.repeat(self.operators, self.operand_counts)
         is_first = np.zeros(len(self.operands), bool)
         is_first[self.operand_starts[self.operand_counts > 0]] = True
         is_between = operators == _BETWEEN
         begins = _CUTS_FROM[operators] & (is_first | ~is_between)
         ends = _CUTS_AFTER[operators] & ~(is_first & is_between)
-        for attribute, mine, keys in self.by_attribute():
+        return begins, ends
+
+    def short_cuts(self) -> tuple[Integers, Keys]:
+        """Where predicates cut the values of attributes with short keys: attributes and keys."""
+        highest = [a.type.highest if has_short_keys(a.type) else 0 for a in self.table.schema]
+        is_short, keys = self._short
+        begins, ends = (cuts & is_short for cuts in self._cuts)
+        ends &= keys < np.array(highest, np.int64)[self.owners]
+        attributes = np.concatenate([self.owners[begins], self.owners[ends]])
+        return attributes, np.concatenate([keys[begins], keys[ends] + 1])
+
+    def long_cuts(self) -> Iterator[tuple[Attribute, Keys]]:
+        """Where predicates cut the values of each attribute with long keys."""
+        begins, ends = self._cuts
+        for attribute, mine, keys in self._long():
             yield attribute, keys[begins[mine]]
             yield attribute, _after(keys[ends[mine]], attribute.type)
 
-    def literals(self, fields: Mapping[int, int], cuts: Mapping[int, Cuts]) -> Packable:
+    def literals(
+        self, fields: Mapping[int, int], cuts: Mapping[int, Cuts], short: FlatCuts
+    ) -> Packable:
         """A literal per predicate, given the field and the cuts of each attribute."""
-        begin = np.zeros(len(self.operands), np.uint32)
-        end = np.zeros(len(self.operands), np.uint32)
-        for attribute, mine, keys in self.by_attribute():
+        begin, end = short.codes(self.owners, self._short[1])
+        for attribute, mine, keys in self._long():
             begin[mine] = cuts[attribute.index].code_at(keys)
             end[mine] = cuts[attribute.index].code_after(keys)
         size = len(self.table.schema)
@@ -160,9 +193,7 @@ class Packable:
 
 
 def _after(keys: Keys, of: Type) -> Keys:
-    """The next key up of each, but of the highest."""
-    if has_short_keys(of):
-        return keys[keys < of.highest] + 1
+    """The next long key up of each, but of the highest."""
     kept = [of.after(key) for key in set(keys.tolist()) if of.highest is None or key < of.highest]
     made = np.empty(len(kept), dtype=object)
     made[:] = kept

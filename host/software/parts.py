@@ -36,9 +36,7 @@ class Part:
     def find(self, ids: Ids) -> Numbers:
         """The number of each of some ids, -1 where it is not here, or not any more."""
         numbers = self.segment.ids.find(ids)
-        known = numbers[numbers >= 0].astype(np.int64)
-        bits = self.alive.by_number[known >> 6] >> (known & 63).astype(np.uint64) & ONE
-        numbers[np.flatnonzero(numbers >= 0)[bits == 0]] = -1
+        _forget_gone(self.alive.by_number, numbers)
         return numbers
 
     def without(self, numbers: Numbers) -> Part:
@@ -60,6 +58,15 @@ class Part:
         if not len(chosen):
             return self, None
         return self.without(chosen), self.only(chosen)
+
+
+@loop
+def _forget_gone(by_number: Words, numbers: Numbers) -> None:
+    """Write -1 over the numbers of subscriptions that are not there any more."""
+    for at in range(len(numbers)):
+        number = np.int64(numbers[at])
+        if number >= 0 and not by_number[number >> 6] >> np.uint64(number & 63) & ONE:
+            numbers[at] = -1
 
 
 @loop

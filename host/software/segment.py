@@ -54,13 +54,15 @@ class Segment:
     packed: Packed
     residuals: Mapping[int, Normal]
     """Whole conditions, by number, of those that the index only narrows down."""
+    is_lasting: bool = True
+    """Whether it is worth a layout that takes long to find."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @cached_property
     def _laid_out(self) -> tuple[Layout, Cost]:
-        return layout_of(self.packed)
+        return layout_of(self.packed, self.is_lasting)
 
     @property
     def layout(self) -> Layout:
@@ -170,7 +172,9 @@ class Segment:
         return int(self.ids.array.nbytes + sum(array.nbytes for array in arrays))
 
 
-def segment_of(queries: QuerySet, progress: Progress | None = None) -> Segment:
+def segment_of(
+    queries: QuerySet, progress: Progress | None = None, *, is_lasting: bool = True
+) -> Segment:
     """The subscriptions of a query set as a segment."""
     tables = tuple(TableRows(table, rows) for table, rows in queries.tables)
     singles = queries.singles
@@ -195,4 +199,4 @@ def segment_of(queries: QuerySet, progress: Progress | None = None) -> Segment:
     if progress:
         progress("indexing subscriptions", 0, 0)
     packed = pack(Conditions(queries.schema, tables, tuple(conditions), numbers))
-    return Segment(ids, packed, residuals)
+    return Segment(ids, packed, residuals, is_lasting)

@@ -8,7 +8,6 @@ from threading import Condition, Thread
 import numpy as np
 import pyarrow as pa
 
-from penstock.gen.expr import Subscription
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.host.software.ids import Ids, in_order
 from penstock.host.software.merge import merged
@@ -22,8 +21,11 @@ TINY = 256
 """Subscriptions of a part that is no sooner made than merged with another such."""
 GROWTH = 3
 """A part is merged with all behind it if they are together at least a third of its size."""
-FEW = 64
-"""Subscriptions that wait until somebody asks for the parts, rather than become one at once."""
+MOST_WAITING, MOST_SINGLES = 4096, 64
+"""Subscriptions that wait until somebody asks for the parts, rather than become one at once; and
+those that came one by one, as their conditions take longer."""
+LASTING = 4 * MOST_WAITING
+"""A merged part of so many is there for long enough to be laid out with care."""
 
 
 class Store:
@@ -35,8 +37,8 @@ class Store:
     """
 
     def __init__(self, queries: QuerySet, progress: Progress | None = None) -> None:
-        self._schema = queries.schema
-        self._waiting: dict[str, Subscription] = {}
+        self._waiting = QuerySet(queries.schema)
+        self._waiting_singles = 0
         self._parts: tuple[Part, ...] = (Part.whole(segment_of(queries, progress)),)
         self._changed = Condition()
         self._merging: Thread | None = None
@@ -50,17 +52,18 @@ class Store:
 
     def add(self, queries: QuerySet) -> None:
         """Take in subscriptions, or none; ValueError if an id is here already."""
-        ids = _sorted_ids(queries)
+        ids = in_order(pa.array(queries.ids, pa.string()))[0]
+        is_large = len(queries) > MOST_WAITING or len(queries.singles) > MOST_SINGLES
+        part = Part.whole(segment_of(queries)) if is_large else None
         with self._changed:
             self._check_new(ids)
-            singles = queries.singles
-            if len(singles) == len(queries) and len(singles) + len(self._waiting) <= FEW:
-                self._waiting |= {single.id: single for single in singles}
+            if part:
+                self._put((*self._parts, part))
                 return
-        part = Part.whole(segment_of(queries))
-        with self._changed:
-            self._check_new(ids)
-            self._append(part)
+            self._waiting.extend(queries)
+            self._waiting_singles += len(queries.singles)
+            if self._waiting_singles > MOST_SINGLES or len(self._waiting) > MOST_WAITING:
+                self._settle()
 
     def remove(self, ids: Sequence[str]) -> None:
         """Take out subscriptions, or none; KeyError if one is not here."""
@@ -73,7 +76,7 @@ class Store:
                 unknown = others.array[int(np.argmin(known))].as_py()
                 raise KeyError(f"no subscription {unknown!r} on the device")
             for id in waiting:
-                del self._waiting[id]
+                self._waiting.remove(id)
             self._put(
                 part.without(numbers[numbers >= 0]) if (numbers >= 0).any() else part
                 for part, numbers in zip(self._parts, found, strict=True)
@@ -116,16 +119,10 @@ class Store:
 
     def _settle(self) -> None:
         """Make a part of what has been waiting."""
-        if self._waiting:
-            queries = QuerySet(self._schema)
-            for subscription in self._waiting.values():
-                queries.insert(subscription)
-            part = Part.whole(segment_of(queries))
-            self._waiting = {}
-            self._append(part)
-
-    def _append(self, part: Part) -> None:
-        self._put((*self._parts, part))
+        if len(self._waiting):
+            part = Part.whole(segment_of(self._waiting, is_lasting=False))
+            self._waiting, self._waiting_singles = self._waiting.empty(), 0
+            self._put((*self._parts, part))
 
     def _put(self, parts: Iterable[Part]) -> None:
         """These are the parts now, but for empty ones behind the main part."""
@@ -143,7 +140,9 @@ class Store:
                     self._merging = None
                     return
             segment, numbers = merged(
-                [part.segment for part in chosen], [part.flags() for part in chosen]
+                [part.segment for part in chosen],
+                [part.flags() for part in chosen],
+                is_lasting=sum(part.count for part in chosen) >= LASTING,
             )
             new = Part.whole(segment)
             with self._changed:
@@ -175,9 +174,3 @@ def _to_merge(parts: Sequence[Part]) -> tuple[Part, ...]:
         if count > 1:
             return tuple(parts[-count:])
     return next(((part,) for part in parts if 2 * part.count < len(part.segment)), ())
-
-
-def _sorted_ids(queries: QuerySet) -> Ids:
-    tables = [table.ids.take(pa.array(rows)) for table, rows in queries.tables]
-    singles = pa.array([single.id for single in queries.singles], pa.string())
-    return in_order(pa.concat_arrays([*tables, singles]))[0]

@@ -167,10 +167,10 @@ def test_a_merge_keeps_what_was_removed_meanwhile(monkeypatch):
     more = some(rng, names(rng, 90))
     merging, may_go_on = threading.Event(), threading.Event()
 
-    def slowly(segments, kept):
+    def slowly(segments, kept, **options):
         merging.set()
         may_go_on.wait(30)
-        return merge(segments, kept)
+        return merge(segments, kept, **options)
 
     merge = store_module.merged
     monkeypatch.setattr(store_module, "merged", slowly)
