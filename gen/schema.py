@@ -84,6 +84,9 @@ class Schema:
                     )
                 seen.add(attribute.name.lower())
 
+    def __hash__(self) -> int:
+        return hash((self.stream, len(self.attributes)))  # at once, however many there are
+
     @classmethod
     def of(
         cls,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from penstock.gen.arrow import convert, to_text, to_values
 from penstock.gen.errors import DataError, nearest
 from penstock.gen.schema import Attribute, Schema, arrow_type
 from penstock.gen.types import Value
+from penstock.host.keys import short_attributes, short_keys_of
 
 if TYPE_CHECKING:
     from penstock.host.software.names import NameTable
@@ -77,6 +78,14 @@ class Column:
     """Ascending, one event per value; ``None`` where each event of the batch has one, in order."""
 
 
+class ShortEntries(NamedTuple):
+    """What events carry of attributes whose keys are short: attribute by attribute, no NULL."""
+
+    attributes: Integers
+    events: Integers
+    keys: Integers
+
+
 @dataclass(frozen=True)
 class Batch:
     """Events in the form they came: a column per attribute that any of them carries.
@@ -115,6 +124,29 @@ class Batch:
             return pa.record_batch({unused.name: pa.nulls(self.rows, arrow_type(unused.type))})
         names = [self.schema.attributes[index].name for index in self.columns]
         return pa.record_batch([self._scattered(c) for c in self.columns.values()], names=names)
+
+    @cached_property
+    def short_entries(self) -> ShortEntries:
+        """In a form that is encoded at once, and not attribute by attribute."""
+        every = np.arange(self.rows)
+        none = np.zeros(0, np.int64)
+        attributes, counts, events, keys = [], [], [none], [none]
+        is_short, _ = short_attributes(self.schema)
+        for index, column in self.columns.items():
+            if is_short[index]:
+                of = self.schema.attributes[index].type
+                is_there = (
+                    ... if not column.values.null_count else np.asarray(column.values.is_valid())
+                )
+                keys.append(short_keys_of(column.values, of)[is_there])
+                events.append((every if column.events is None else column.events)[is_there])
+                attributes.append(index)
+                counts.append(len(keys[-1]))
+        return ShortEntries(
+            np.repeat(np.array(attributes, np.int64), counts),
+            np.concatenate(events),
+            np.concatenate(keys),
+        )
 
     def _scattered(self, column: Column) -> pa.Array:
         if column.events is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,25 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.gen.arrow import to_values
+from penstock.gen.schema import Schema
 from penstock.gen.types import Type
 
 Integers = npt.NDArray[np.int64]
 WORD_DIGITS = 18
 """Decimal digits that fit 64 bits."""
+
+
+def has_short_keys(of: Type) -> bool:
+    """Whether the keys of a type are integers of 64 bits."""
+    return of.key_bits is not None and of.key_bits <= 64
+
+
+@lru_cache(maxsize=16)
+def short_attributes(schema: Schema) -> tuple[npt.NDArray[np.bool_], Integers]:
+    """Which attributes have short keys, and the highest key of each of these."""
+    is_short = np.array([has_short_keys(attribute.type) for attribute in schema])
+    highest = [a.type.highest or 0 if has_short_keys(a.type) else 0 for a in schema]
+    return is_short, np.array(highest, np.int64)
 
 
 def keys_of(column: pa.Array, of: Type) -> npt.NDArray[Any]:
@@ -32,6 +47,12 @@ def keys_of(column: pa.Array, of: Type) -> npt.NDArray[Any]:
     if column.null_count:
         column = column.fill_null(False if of.name == "BOOLEAN" else 0)
     return np.asarray(column).astype(np.int64)
+
+
+def short_keys_of(column: pa.Array, of: Type) -> npt.NDArray[Any]:
+    """The same where keys are short, as integers of any width."""
+    is_plain = of.is_integral and not column.null_count
+    return np.asarray(column) if is_plain else keys_of(column, of)
 
 
 def _float_keys(column: pa.Array, of: Type) -> Integers:

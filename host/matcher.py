@@ -235,7 +235,7 @@ class Matcher:
         if self._expiries.is_due(self._clock()):
             with self._change():
                 pass
-        if subset.version != self._version:
+        if not subset.is_everything and subset.version != self._version:
             with self._changing:
                 subset.bring_up_to(self._version, self.queries)
         return subset.asked

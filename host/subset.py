@@ -26,6 +26,10 @@ class Subset:
         self.asked: pa.Array | None = None
         """What devices take as ``only``."""
 
+    @property
+    def is_everything(self) -> bool:
+        return self._ids is None and self._owner is None
+
     def bring_up_to(self, version: int, queries: QuerySet) -> None:
         """Ask what there is to ask in a version of the set."""
         self.version, self.asked = version, self._of(queries)

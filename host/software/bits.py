@@ -104,9 +104,24 @@ def _write_words(typing: Any, data: Any, place: Any, first: Any, second: Any) ->
     return types.void(data, types.int64, types.uint64, types.uint64), generate
 
 
+@intrinsic
+def _read_word(typing: Any, data: Any, place: Any) -> Any:
+    """Eight bytes from any place on as a word, the first byte lowest."""
+    if data.dtype != types.uint8 or data.ndim != 1 or data.layout != "C":
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bytes_ = context.make_array(signature.args[0])(context, builder, args[0]).data
+        word = builder.bitcast(builder.gep(bytes_, [args[1]]), ir.IntType(64).as_pointer())
+        return builder.load(word, align=1)
+
+    return types.uint64(data, types.int64), generate
+
+
 lowest_bit = cast("Callable[[Any], int]", _lowest_bit)
 or_of_row = cast("Callable[[Any, Any], int]", _or_of_row)
 fetch = cast("Callable[[Any, Any], None]", _fetch)
+read_word = cast("Callable[[Any, Any], int]", _read_word)
 write_words = cast("Callable[[Any, Any, Any, Any], None]", _write_words)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from penstock.gen.plan import RELATIONS
 from penstock.host.encode import PairColumn
-from penstock.host.events import Batch, Column
-from penstock.host.software.compiled import compiled
-from penstock.host.software.cuts import Codes, Cuts
+from penstock.host.events import Batch
+from penstock.host.keys import has_short_keys, short_keys_of
+from penstock.host.software.cuts import ABSENT, Codes, Cuts
+from penstock.host.software.lookup import lookup_of, write_column, write_entries
 from penstock.host.software.packed import RELATION_CODES, CutField, Field, Integers, Numbers
 
 _RELATION_CODES = np.array([RELATION_CODES[name] for name in RELATIONS], np.uint32)
@@ -29,66 +30,73 @@ class Encoder:
     """Makes the codes of some fields for batches of events."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
-        self._cuts = {
-            field.attribute.index: (number, field.cuts)
-            for number, field in enumerate(fields)
-            if isinstance(field, CutField)
-        }
-        self._pairs = [
-            (number, PairColumn(field.pair))
-            for number, field in enumerate(fields)
-            if not isinstance(field, CutField)
-        ]
+        none = np.zeros(0, np.int64)
+        of = [field.attribute.type if isinstance(field, CutField) else None for field in fields]
+        is_short = [type is not None and has_short_keys(type) for type in of]
+        self._short = {f.attribute.index: n for n, f in enumerate(fields) if is_short[n]}
+        self._lookup = lookup_of(
+            [
+                field.cuts.keys if isinstance(field, CutField) and short else none
+                for field, short in zip(fields, is_short, strict=True)
+            ]
+        )
+        self._long: dict[int, tuple[int, Cuts]] = {}
+        self._pairs: list[tuple[int, PairColumn]] = []
+        for number, field in enumerate(fields):
+            if not isinstance(field, CutField):
+                self._pairs.append((number, PairColumn(field.pair)))
+            elif not is_short[number]:
+                self._long[field.attribute.index] = (number, field.cuts)
         self._count = len(fields)
 
     def wide(self, batch: Batch) -> Codes:
         """A row per event with a code per field, and one more that is 0."""
         codes = np.zeros((batch.rows, self._count + 1), np.uint32)
-        for number, cuts, column in self._columns(batch):
-            cuts.encode(column.values, codes[:, number])
-        for number, pair in self._pairs:
-            codes[:, number] = _relations(pair, batch)
+        for index, column in batch.columns.items():
+            if index in self._short:
+                number, values = self._short[index], column.values
+                keys = short_keys_of(values, batch.schema.attributes[index].type)
+                write_column(keys, number, *self._lookup, codes[:, number])
+                if values.null_count:
+                    codes[np.asarray(values.is_null()), number] = ABSENT
+        for number, _, found in self._others(batch):
+            codes[:, number] = found
         return codes
 
     def sparse(self, batch: Batch) -> Entries:
-        """The entries of each event one after the other, in the order of the fields."""
-        every = np.arange(batch.rows)
-        columns = list(self._columns(batch))
-        numbers = [number for number, _, _ in columns] + [number for number, _ in self._pairs]
-        events = [every if column.events is None else column.events for _, _, column in columns]
-        events += [every] * len(self._pairs)
-        bounds = np.cumsum([0, *map(len, events)])
-        codes = np.empty(int(bounds[-1]), np.uint32)
-        for (_, cuts, column), first, stop in zip(columns, bounds, bounds[1:], strict=False):
-            cuts.encode(column.values, codes[first:stop])
-        for place, (_, pair) in enumerate(self._pairs, start=len(columns)):
-            codes[bounds[place] : bounds[place + 1]] = _relations(pair, batch)
-        owners = np.concatenate([np.zeros(0, np.int64), *events])
+        """The entries of each event one after the other."""
+        short = batch.short_entries
+        numbers = np.full(len(batch.schema), -1, np.int32)
+        numbers[[*self._short]] = [*self._short.values()]
+        fields = numbers[short.attributes]
+        others = list(self._others(batch))
+        owners = [np.arange(batch.rows) if events is None else events for _, events, _ in others]
         starts = np.zeros(batch.rows + 1, np.int64)
-        np.cumsum(np.bincount(owners, minlength=batch.rows), out=starts[1:])
-        fields = np.repeat(np.array(numbers, np.int32), np.diff(bounds))
-        placed = Entries(starts, np.empty_like(fields), np.empty_like(codes))
-        _place(owners, fields, codes, starts[:-1].copy(), placed)
-        return placed
+        starts[1:] = np.bincount(short.events[fields >= 0], minlength=batch.rows)
+        for events in owners:
+            starts[1:] += np.bincount(events, minlength=batch.rows)
+        np.cumsum(starts, out=starts)
+        into = Entries(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint32))
+        places = starts[:-1].copy()
+        write_entries(
+            short.events, fields, short.keys, places, *self._lookup, into.fields, into.codes
+        )
+        for (number, _, codes), events in zip(others, owners, strict=True):
+            at = places[events]
+            places[events] += 1
+            into.fields[at], into.codes[at] = number, codes
+        return into
 
-    def _columns(self, batch: Batch) -> Iterator[tuple[int, Cuts, Column]]:
-        """Field, cuts and values of each attribute that any event carries."""
-        for index, column in batch.columns.items():
-            if index in self._cuts:
-                yield *self._cuts[index], column
+    def _others(self, batch: Batch) -> Iterator[tuple[int, Integers | None, Codes]]:
+        """Field, events and codes of long keys and of pairs."""
+        for index, (number, cuts) in self._long.items():
+            column = batch.columns.get(index)
+            if column is not None:
+                yield number, column.events, cuts.codes_of(column.values)
+        for number, pair in self._pairs:
+            yield number, None, _relations(pair, batch)
 
 
 def _relations(pair: PairColumn, batch: Batch) -> Codes:
     codes: Codes = _RELATION_CODES[pair.codes(batch.wide())]
     return codes
-
-
-@compiled
-def _place(
-    owners: Integers, fields: Numbers, codes: Codes, places: Integers, into: Entries
-) -> None:
-    for n in range(len(owners)):
-        at = places[owners[n]]
-        places[owners[n]] = at + 1
-        into.fields[at] = fields[n]
-        into.codes[at] = codes[n]

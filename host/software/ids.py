@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,6 +9,7 @@ import pyarrow.compute as pc
 
 from penstock.host.software.bits import fetch, write_words
 from penstock.host.software.compiled import Scalar, inlined, loop
+from penstock.host.software.once import once
 from penstock.host.software.packed import Flags, Integers, Numbers
 
 Bytes = npt.NDArray[np.uint8]
@@ -31,7 +30,7 @@ class Ids:
     def __len__(self) -> int:
         return len(self.array)
 
-    @cached_property
+    @once
     def short(self) -> Words | None:
         """Two words for each id, the last byte its length; None if one has more bytes."""
         lengths = np.diff(self.offsets)
@@ -63,26 +62,16 @@ def in_order(ids: pa.Array) -> tuple[Ids, Integers]:
 
 def gathered(sources: list[Ids], source: Numbers, number: Numbers) -> pa.Array:
     """One id after the other, each by the number of its source and its own number there."""
-    if len(sources) == 1 and sources[0].short is not None:
-        return _gathered_short(sources[0].short, number)
-    if len(sources) == 1:
-        return sources[0].array.take(pa.array(number))
-    firsts = np.cumsum([0, *(len(ids) for ids in sources)])[:-1]
-    offsets = np.zeros(len(number) + 1, np.int64)
-    columns = [(ids.offsets, ids.data) for ids in sources]
-    lengths = np.concatenate([np.diff(starts) for starts, _ in columns])
-    np.cumsum(lengths[firsts[source] + number], out=offsets[1:])
-    data = np.empty(int(offsets[-1]), np.uint8)
-    for at, (starts, text) in enumerate(columns):
-        _copy(starts, text, at, source, number, offsets, data)
-    made = pa.LargeStringArray.from_buffers(len(number), pa.py_buffer(offsets), pa.py_buffer(data))
-    return made.cast(pa.string())
-
-
-def _gathered_short(short: Words, number: Numbers) -> pa.Array:
+    first, *others = sources
+    starts = np.cumsum([0, *(len(ids) for ids in others)])
+    if first.short is None or any(ids.short is None for ids in others):
+        every = pa.concat_arrays([ids.array for ids in sources])
+        firsts = np.append(0, len(first) + starts)
+        return every.take(pa.array(firsts[source] + number))
+    rest = np.concatenate([np.zeros((0, 2), np.uint64), *(ids.short for ids in others)])
     offsets = np.empty(len(number) + 1, np.int32)
     data = np.empty(len(number) * SHORT + 16, np.uint8)
-    total = int(_write(short, number, offsets, data))
+    total = int(_write(first.short, rest, starts, source, number, offsets, data))
     if total > np.iinfo(np.int32).max:
         raise OverflowError("the ids of one batch exceed 2 GiB; match fewer events at a time")
     text = pa.py_buffer(data).slice(0, total)
@@ -122,13 +111,25 @@ def _spell(offsets: Numbers, data: Bytes, rows: Bytes) -> None:
 
 
 @loop
-def _write(short: Words, number: Numbers, offsets: Numbers, data: Bytes) -> Scalar:
-    """Write whole rows: what is too much of one is under the next. How long the text is."""
+def _write(
+    short: Words, others: Words, starts: Integers, source: Numbers, number: Numbers,
+    offsets: Numbers, data: Bytes,
+) -> Scalar:  # fmt: skip
+    """Write whole rows: what is too much of one is under the next. How long the text is.
+
+    Ids of the first source stand in ``short``, those of all the others in ``others``.
+    """
     total = np.int64(0)
     for n in range(len(number)):
-        fetch(short, np.int64(number[min(n + AHEAD, len(number) - 1)]))
+        ahead = min(n + AHEAD, len(number) - 1)
+        if source[ahead] == 0:
+            fetch(short, np.int64(number[ahead]))
         offsets[n] = total
-        first, second = short[number[n], 0], short[number[n], 1]
+        if source[n] == 0:
+            first, second = short[number[n], 0], short[number[n], 1]
+        else:
+            at = starts[source[n] - 1] + number[n]
+            first, second = others[at, 0], others[at, 1]
         write_words(data, total, first, second)
         total += np.int64(second >> np.uint64(56))
     offsets[len(number)] = total
@@ -156,19 +157,6 @@ def _check(
         at = places[number]
         is_here = at < len(starts) - 1 and not _is_below(others, text, number, starts, data, at)
         found[number] = at if is_here else -1
-
-
-@loop
-def _copy(
-    starts: Numbers, text: Bytes, mine: Scalar, source: Numbers, number: Numbers,
-    offsets: Integers, data: Bytes,
-) -> None:  # fmt: skip
-    """Copy the ids of one source to where they belong."""
-    for n in range(len(source)):
-        if source[n] == mine:
-            first = starts[number[n]]
-            for at in range(offsets[n], offsets[n + 1]):
-                data[at] = text[first + at - offsets[n]]
 
 
 def bits_of(flags: Flags) -> npt.NDArray[np.uint64]:

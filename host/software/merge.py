@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from penstock.host.software.cuts import Codes, Cuts, has_short_keys
+from penstock.host.keys import has_short_keys
+from penstock.host.software.cuts import Codes, Cuts
 from penstock.host.software.ids import in_order
 from penstock.host.software.pack_normal import FieldKey, field_key
 from penstock.host.software.packed import (

@@ -8,12 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.host.software.bits import read_word
 from penstock.host.software.compiled import Scalar, inlined, loop
 from penstock.host.software.ids import Bytes, Ids
 from penstock.host.software.packed import Numbers
 
 ROOM = 4
 """Places of the table for each name, so that few share one."""
+ALL = np.uint64(2**64 - 1)
+Heads = npt.NDArray[np.uint64]
 
 
 class NameTable:
@@ -21,58 +24,79 @@ class NameTable:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = Ids(pa.array(names, pa.string()))
-        self._places = np.full(1 << (ROOM * len(names)).bit_length(), -1, np.int32)
-        _fill(self._names.offsets, self._names.data, self._places)
+        size = 1 << (ROOM * len(names)).bit_length()
+        self._heads, self._places = np.zeros(size, np.uint64), np.full(size, -1, np.int32)
+        _fill(self._names.offsets, self._names.data, self._heads, self._places)
 
     def find(self, names: pa.Array) -> npt.NDArray[np.int32] | None:
         """The number of each; None if one is no name of the table to the letter."""
         sought = Ids(names)
         found = np.empty(len(names), np.int32)
-        mine = self._names.offsets, self._names.data
-        is_known = _find(*mine, self._places, sought.offsets, sought.data, found)
-        return found if is_known else None
+        mine = self._names.offsets, self._names.data, self._heads, self._places
+        return found if _find(*mine, sought.offsets, sought.data, found) else None
 
 
 @inlined
-def _hash(data: Bytes, first: Scalar, stop: Scalar) -> Scalar:
-    """FNV-1a."""
-    mixed = np.uint64(0xCBF29CE484222325)
-    for at in range(first, stop):
-        mixed = (mixed ^ np.uint64(data[at])) * np.uint64(0x100000001B3)
-    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(0x7FFFFFFF))
+def _head(data: Bytes, first: Scalar, stop: Scalar) -> Scalar:
+    """The bytes from a first one up to another, but eight at most, as a word."""
+    if first + 8 <= len(data):
+        unused = np.uint64(8 * max(0, 8 - (stop - first)))
+        return read_word(data, first) & (ALL >> unused) if unused < 64 else np.uint64(0)
+    word = np.uint64(0)
+    for at in range(min(stop, first + 8) - 1, first - 1, -1):
+        word = word << np.uint64(8) | np.uint64(data[at])
+    return word
+
+
+@inlined
+def _place(head: Scalar, length: Scalar, mask: Scalar) -> Scalar:
+    """Where to look for a name of that head and length."""
+    mixed = (head ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(mixed >> np.uint64(32)) & mask
 
 
 @loop
-def _fill(offsets: Numbers, data: Bytes, places: Numbers) -> None:
+def _fill(offsets: Numbers, data: Bytes, heads: Heads, places: Numbers) -> None:
     mask = len(places) - 1
     for number in range(len(offsets) - 1):
-        place = _hash(data, offsets[number], offsets[number + 1]) & mask
+        first, stop = np.int64(offsets[number]), np.int64(offsets[number + 1])
+        head = _head(data, first, stop)
+        place = _place(head, stop - first, mask)
         while places[place] >= 0:
             place = (place + 1) & mask
-        places[place] = number
+        heads[place], places[place] = head, number
 
 
 @loop
 def _find(
-    offsets: Numbers, data: Bytes, places: Numbers, sought: Numbers, text: Bytes, found: Numbers
-) -> Scalar:
+    offsets: Numbers, data: Bytes, heads: Heads, places: Numbers,
+    sought: Numbers, text: Bytes, found: Numbers,
+) -> Scalar:  # fmt: skip
     """Look up each name; whether all were found."""
     mask = len(places) - 1
     for n in range(len(found)):
-        first, length = sought[n], sought[n + 1] - sought[n]
-        place = _hash(text, first, first + length) & mask
-        number = -1
-        while number < 0:
-            candidate = places[place]
-            if candidate < 0:
+        first, stop = np.int64(sought[n]), np.int64(sought[n + 1])
+        head = _head(text, first, stop)
+        place = _place(head, stop - first, mask)
+        while True:
+            number = places[place]
+            if number < 0:
                 return False
-            begin = offsets[candidate]
-            if offsets[candidate + 1] - begin == length:
-                at = 0
-                while at < length and data[begin + at] == text[first + at]:
-                    at += 1
-                if at == length:
-                    number = candidate
+            if heads[place] == head and _is_same(offsets, data, number, text, first, stop):
+                break
             place = (place + 1) & mask
         found[n] = number
     return True
+
+
+@inlined
+def _is_same(
+    offsets: Numbers, data: Bytes, number: Scalar, text: Bytes, first: Scalar, stop: Scalar
+) -> Scalar:
+    """Whether a name is a text that begins with the same eight bytes."""
+    begin, at = offsets[number], np.int64(8)
+    if offsets[number + 1] - begin != stop - first:
+        return False
+    while at < stop - first and data[begin + at] == text[first + at]:
+        at += 1
+    return at >= stop - first

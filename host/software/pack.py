@@ -11,7 +11,8 @@ import numpy as np
 from penstock.gen.normal import Leaf, Normal, Pair, Test, leaves_of
 from penstock.gen.schema import Schema
 from penstock.gen.types import Key
-from penstock.host.software.cuts import Cuts, Keys, has_short_keys
+from penstock.host.keys import has_short_keys
+from penstock.host.software.cuts import Cuts, Keys
 from penstock.host.software.flat_cuts import FlatCuts
 from penstock.host.software.pack_normal import FieldKey, NormalPacker, field_key, relation_field
 from penstock.host.software.pack_tables import TableRows

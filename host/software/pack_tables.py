@@ -11,9 +11,9 @@ import numpy as np
 from penstock.gen.predicates import OPERATORS, PredicateTable
 from penstock.gen.schema import Attribute
 from penstock.gen.types import Type
-from penstock.host.keys import keys_of
+from penstock.host.keys import has_short_keys, keys_of, short_attributes
 from penstock.host.software.compiled import Scalar, compiled
-from penstock.host.software.cuts import LOWEST, Codes, Cuts, Keys, has_short_keys
+from penstock.host.software.cuts import LOWEST, Codes, Cuts, Keys
 from penstock.host.software.flat_cuts import FlatCuts
 from penstock.host.software.packed import Flags, Integers, Literals, ranges
 
@@ -113,10 +113,9 @@ class TableRows:
 
     def short_cuts(self) -> tuple[Integers, Keys]:
         """Where predicates cut the values of attributes with short keys: attributes and keys."""
-        highest = [a.type.highest if has_short_keys(a.type) else 0 for a in self.table.schema]
         is_short, keys = self._short
         begins, ends = (cuts & is_short for cuts in self._cuts)
-        ends &= keys < np.array(highest, np.int64)[self.owners]
+        ends &= keys < short_attributes(self.table.schema)[1][self.owners]
         attributes = np.concatenate([self.owners[begins], self.owners[ends]])
         return attributes, np.concatenate([keys[begins], keys[ends] + 1])
 

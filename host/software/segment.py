@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -21,6 +20,7 @@ from penstock.host.software.cuts import Codes
 from penstock.host.software.encode import Encoder, Entries
 from penstock.host.software.ids import Ids, bits_of, in_order
 from penstock.host.software.layout import Cost, Layout, layout_of
+from penstock.host.software.once import once
 from penstock.host.software.pack import Conditions, pack
 from penstock.host.software.pack_tables import TableRows
 from penstock.host.software.packed import Flags, Integers, Numbers, Packed
@@ -60,7 +60,7 @@ class Segment:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @cached_property
+    @once
     def _laid_out(self) -> tuple[Layout, Cost]:
         return layout_of(self.packed, self.is_lasting)
 
@@ -72,11 +72,11 @@ class Segment:
     def cost(self) -> Cost:
         return self._laid_out[1]
 
-    @cached_property
+    @once
     def tests(self) -> Tests:
         return tests_of(self.packed)
 
-    @cached_property
+    @once
     def encoder(self) -> Encoder:
         return Encoder(self.packed.fields)
 
@@ -95,11 +95,11 @@ class Segment:
             self._worths[key] = known
         return known
 
-    @cached_property
+    @once
     def _worths(self) -> dict[bytes, Worth]:
         return {}
 
-    @cached_property
+    @once
     def places(self) -> Numbers:
         """By number, the subscription's place among the members of blocks; -1 if it is single."""
         members = self.layout.blocks.members
@@ -113,7 +113,7 @@ class Segment:
             self._places_in[other] = other.ids.places(self.ids)
         return self._places_in[other]
 
-    @cached_property
+    @once
     def _places_in(self) -> WeakKeyDictionary[Segment, Numbers]:
         return WeakKeyDictionary()
 
@@ -135,7 +135,7 @@ class Segment:
         yield room
         self._rooms.append(room)
 
-    @cached_property
+    @once
     def _rooms(self) -> list[Scratch]:
         return []
 

@@ -82,7 +82,7 @@ class Scratch(NamedTuple):
 def scratch_for(layout: Layout, count: int, fields: int, events: int) -> Scratch:
     """Room for a tile of so many events with a code in each field, and for its answers."""
     blocks = len(layout.blocks.starts) - 1
-    pairs = min(events * blocks, max(LEAST_PAIRS, min(MOST_PAIRS, USES * blocks))) + blocks
+    pairs = min(events * blocks, max(LEAST_PAIRS, min(MOST_PAIRS, USES * blocks))) + blocks + 1
     return Scratch(
         np.zeros(events + 1, np.int64),
         np.zeros(pairs, np.int32),
