@@ -5,26 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.gen.arrow import convert, to_text, to_values
+from penstock.gen.arrow import convert, to_values
 from penstock.gen.errors import DataError, nearest
 from penstock.gen.schema import Attribute, Schema, arrow_type
 from penstock.gen.types import Value
-from penstock.host.keys import short_attributes, short_keys_of
-
-if TYPE_CHECKING:
-    from penstock.host.software.names import NameTable
-
-Integers = npt.NDArray[np.int64]
-MANY_KEYS = 1 << 14
-"""From so many on, the keys of maps are looked up one by one, in a compiled loop."""
+from penstock.host.columns import Column, Entries, entries_of
+from penstock.host.map_events import from_map
+from penstock.host.once import once
 
 
 def to_table(events: Any, schema: Schema) -> pa.Table:
@@ -69,23 +61,6 @@ def _from_values(values: list[Any], attribute: Attribute) -> pa.Array:
         raise DataError(f"{what} is {of}: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The values of one attribute in a batch, in the Arrow type of its type."""
-
-    values: pa.Array
-    events: Integers | None
-    """Ascending, one event per value; ``None`` where each event of the batch has one, in order."""
-
-
-class ShortEntries(NamedTuple):
-    """What events carry of attributes whose keys are short: attribute by attribute, no NULL."""
-
-    attributes: Integers
-    events: Integers
-    keys: Integers
-
-
 @dataclass(frozen=True)
 class Batch:
     """Events in the form they came: a column per attribute that any of them carries.
@@ -98,6 +73,8 @@ class Batch:
     rows: int
     columns: Mapping[int, Column]
     """By attribute index, ascending."""
+    entries: Entries | None = None
+    """All that the events carry, if it came in one column whose values are short keys."""
 
     @classmethod
     def of(cls, table: pa.Table, schema: Schema, *, first: int = 0) -> Batch:
@@ -108,16 +85,22 @@ class Batch:
         events from ``first`` on.
         """
         if table.num_columns == 1 and pa.types.is_map(table.schema.field(0).type):
-            columns = _from_map(table.column(0).combine_chunks(), schema, first)
-        else:
-            columns = _from_columns(table, schema)
-        return cls(schema, table.num_rows, columns)
+            maps = table.column(0).combine_chunks()
+            return cls(schema, table.num_rows, *from_map(maps, schema, first))
+        return cls(schema, table.num_rows, _from_columns(table, schema))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether events do not have a value in each column."""
+        return self.entries is not None or any(
+            column.events is not None for column in self.columns.values()
+        )
 
     def wide(self) -> pa.RecordBatch:
         """One column per attribute that is there, NULL where it is absent; made once."""
         return self._wide
 
-    @cached_property
+    @once
     def _wide(self) -> pa.RecordBatch:
         if not self.columns:  # a batch without columns would forget how many events it has
             unused = self.schema.attributes[0]
@@ -125,28 +108,10 @@ class Batch:
         names = [self.schema.attributes[index].name for index in self.columns]
         return pa.record_batch([self._scattered(c) for c in self.columns.values()], names=names)
 
-    @cached_property
-    def short_entries(self) -> ShortEntries:
-        """In a form that is encoded at once, and not attribute by attribute."""
-        every = np.arange(self.rows)
-        none = np.zeros(0, np.int64)
-        attributes, counts, events, keys = [], [], [none], [none]
-        is_short, _ = short_attributes(self.schema)
-        for index, column in self.columns.items():
-            if is_short[index]:
-                of = self.schema.attributes[index].type
-                is_there = (
-                    ... if not column.values.null_count else np.asarray(column.values.is_valid())
-                )
-                keys.append(short_keys_of(column.values, of)[is_there])
-                events.append((every if column.events is None else column.events)[is_there])
-                attributes.append(index)
-                counts.append(len(keys[-1]))
-        return ShortEntries(
-            np.repeat(np.array(attributes, np.int64), counts),
-            np.concatenate(events),
-            np.concatenate(keys),
-        )
+    @once
+    def short_entries(self) -> Entries:
+        """What the events carry of attributes whose keys are short, to be encoded at once."""
+        return self.entries or entries_of(self.columns, self.schema, self.rows)
 
     def _scattered(self, column: Column) -> pa.Array:
         if column.events is None:
@@ -174,76 +139,6 @@ def _from_columns(table: pa.Table, schema: Schema) -> dict[int, Column]:
             f"stream {schema.stream!r}\nhint: {hint}"
         )
     return dict(sorted(columns.items()))
-
-
-def _from_map(maps: pa.Array, schema: Schema, first: int) -> dict[int, Column]:
-    """Bring the entries of all maps together by attribute, in order of events."""
-    carriers = np.flatnonzero(np.asarray(maps.is_valid()))
-    carried = maps.drop_null() if maps.null_count else maps
-    offsets = np.asarray(carried.offsets)
-    events = np.repeat(carriers, np.diff(offsets))
-    entries = slice(int(offsets[0]), int(offsets[-1]))
-    indices = _indices(carried.keys[entries], events, schema, first)
-    order = np.argsort(indices, kind="stable")
-    events = events[order]
-    bounds = np.append(0, np.cumsum(np.bincount(indices, minlength=len(schema))))
-    _check_single(events, bounds, schema, first)
-    items = carried.items[entries].take(pa.array(order))
-    columns: dict[int, Column] = {}
-    for attribute, (start, end) in zip(schema, pairwise(bounds.tolist()), strict=True):
-        if start < end:
-            what = f"attribute {attribute.name!r}"
-            values = convert(items.slice(start, end - start), attribute.type, what)
-            columns[attribute.index] = Column(values, events[start:end])
-    return columns
-
-
-def _indices(keys: pa.Array, events: Integers, schema: Schema, first: int) -> npt.NDArray[Any]:
-    """The attribute index of each key; the distinct keys are looked up once each."""
-    what = "the events' map: its key"
-    is_encoded = pa.types.is_dictionary(keys.type)
-    narrow = np.uint16 if len(schema) <= np.iinfo(np.uint16).max else np.int64
-    if not is_encoded and len(keys) >= MANY_KEYS:
-        keys = to_text(keys, what)
-        found_at_once = None if keys.null_count else _name_table(schema).find(keys)
-        if found_at_once is not None:
-            return found_at_once.astype(narrow)
-    encoded = keys if is_encoded else to_text(keys, what).dictionary_encode()
-    names = to_text(encoded.dictionary, what).to_pylist()
-    found = [schema.find(name) for name in names]
-    codes = np.asarray(encoded.indices)
-    for code in (code for code, attribute in enumerate(found) if attribute is None):
-        carriers = events[codes == code]
-        if len(carriers):  # a dictionary may hold names that nothing uses
-            hint = nearest(names[code], (a.name for a in schema))
-            raise DataError(
-                f"event {first + int(carriers[0])} has an unknown attribute {names[code]!r}\n"
-                f"hint: {hint}"
-            )
-    # Numbers of 16 bits are sorted by their digits, ten times as fast as by comparing.
-    table = np.array([0 if a is None else a.index for a in found], dtype=narrow)
-    indices: npt.NDArray[Any] = table[codes]
-    return indices
-
-
-@lru_cache(maxsize=16)
-def _name_table(schema: Schema) -> NameTable:
-    from penstock.host.software.names import NameTable  # numba takes a while to import
-
-    return NameTable([attribute.name for attribute in schema])
-
-
-def _check_single(events: Integers, bounds: Integers, schema: Schema, first: int) -> None:
-    """Refuse an event that is among those of one attribute, which lie between bounds, twice."""
-    is_double = np.zeros(len(events), dtype=bool)
-    is_double[1:] = events[1:] == events[:-1]
-    starts = bounds[:-1]
-    is_double[starts[starts < len(events)]] = False
-    if is_double.any():
-        place = int(np.argmax(is_double))
-        attribute = schema.attributes[int(np.searchsorted(bounds, place, side="right")) - 1]
-        at = first + int(events[place])
-        raise DataError(f"event {at} has attribute {attribute.name!r} twice")
 
 
 def rows_of(events: pa.RecordBatch, schema: Schema) -> list[dict[int, Value]]:

@@ -12,7 +12,7 @@ from penstock.host.encode import PairColumn
 from penstock.host.events import Batch
 from penstock.host.keys import has_short_keys, short_keys_of
 from penstock.host.software.cuts import ABSENT, Codes, Cuts
-from penstock.host.software.lookup import lookup_of, write_column, write_entries
+from penstock.host.software.lookup import count_entries, lookup_of, write_column, write_entries
 from penstock.host.software.packed import RELATION_CODES, CutField, Field, Integers, Numbers
 
 _RELATION_CODES = np.array([RELATION_CODES[name] for name in RELATIONS], np.uint32)
@@ -65,25 +65,24 @@ class Encoder:
 
     def sparse(self, batch: Batch) -> Entries:
         """The entries of each event one after the other."""
-        short = batch.short_entries
+        attributes, events, keys = batch.short_entries
         numbers = np.full(len(batch.schema), -1, np.int32)
         numbers[[*self._short]] = [*self._short.values()]
-        fields = numbers[short.attributes]
         others = list(self._others(batch))
         owners = [np.arange(batch.rows) if events is None else events for _, events, _ in others]
         starts = np.zeros(batch.rows + 1, np.int64)
-        starts[1:] = np.bincount(short.events[fields >= 0], minlength=batch.rows)
-        for events in owners:
-            starts[1:] += np.bincount(events, minlength=batch.rows)
+        count_entries(attributes, events, numbers, starts)
+        for mine in owners:
+            starts[1:] += np.bincount(mine, minlength=batch.rows)
         np.cumsum(starts, out=starts)
         into = Entries(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint32))
         places = starts[:-1].copy()
         write_entries(
-            short.events, fields, short.keys, places, *self._lookup, into.fields, into.codes
+            attributes, events, keys, numbers, places, *self._lookup, into.fields, into.codes
         )
-        for (number, _, codes), events in zip(others, owners, strict=True):
-            at = places[events]
-            places[events] += 1
+        for (number, _, codes), mine in zip(others, owners, strict=True):
+            at = places[mine]
+            places[mine] += 1
             into.fields[at], into.codes[at] = number, codes
         return into
 

@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.host.once import once
 from penstock.host.software.bits import fetch, write_words
 from penstock.host.software.compiled import Scalar, inlined, loop
-from penstock.host.software.once import once
 from penstock.host.software.packed import Flags, Integers, Numbers
 
 Bytes = npt.NDArray[np.uint8]

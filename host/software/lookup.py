@@ -102,14 +102,23 @@ def write_column(
 
 
 @loop
-def write_entries(
-    events: Integers, fields: Numbers, keys: Keys, places: Integers, cuts: Keys, starts: Integers,
-    buckets: Codes, bucket_starts: Integers, shifts: Integers, into_fields: Numbers, into: Codes,
-) -> None:  # fmt: skip
-    """The code of each entry of a field at the next place of its event; -1 is no field."""
+def count_entries(attributes: Numbers, events: Integers, fields: Numbers, counts: Integers) -> None:
+    """Add up, one place on, the entries of each event whose attribute is a field."""
     for n in range(len(events)):
-        if fields[n] >= 0:
+        counts[events[n] + 1] += fields[attributes[n]] >= 0
+
+
+@loop
+def write_entries(
+    attributes: Numbers, events: Integers, keys: Keys, fields: Numbers, places: Integers,
+    cuts: Keys, starts: Integers, buckets: Codes, bucket_starts: Integers, shifts: Integers,
+    into_fields: Numbers, into: Codes,
+) -> None:  # fmt: skip
+    """The code of each entry at the next place of its event; an attribute's field may be -1."""
+    for n in range(len(events)):
+        field = fields[attributes[n]]
+        if field >= 0:
             at = places[events[n]]
             places[events[n]] = at + 1
-            into_fields[at] = fields[n]
-            into[at] = _code(keys[n], fields[n], cuts, starts, buckets, bucket_starts, shifts)
+            into_fields[at] = field
+            into[at] = _code(keys[n], field, cuts, starts, buckets, bucket_starts, shifts)

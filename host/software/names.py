@@ -1,4 +1,4 @@
-"""Names of attributes looked up by their bytes, for millions of entries of sparse events."""
+"""Names of attributes looked up by their bytes, and doubles found, for many sparse events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from penstock.host.software.bits import read_word
 from penstock.host.software.compiled import Scalar, inlined, loop
 from penstock.host.software.ids import Bytes, Ids
-from penstock.host.software.packed import Numbers
+from penstock.host.software.packed import Integers, Numbers
 
 ROOM = 4
 """Places of the table for each name, so that few share one."""
@@ -34,6 +34,20 @@ class NameTable:
         found = np.empty(len(names), np.int32)
         mine = self._names.offsets, self._names.data, self._heads, self._places
         return found if _find(*mine, sought.offsets, sought.data, found) else None
+
+
+def first_double(attributes: Numbers, events: Integers, count: int) -> int:
+    """The first entry of an event that has its attribute already; or how many entries there are."""
+    return int(_first_double(attributes, events, np.full(count, -1, np.int64)))
+
+
+@loop
+def _first_double(attributes: Numbers, events: Integers, last: Integers) -> Scalar:
+    for n in range(len(events)):
+        if last[attributes[n]] == events[n]:
+            return n
+        last[attributes[n]] = events[n]
+    return len(events)
 
 
 @inlined

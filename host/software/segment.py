@@ -16,11 +16,11 @@ from penstock.gen.normalise import normalise
 from penstock.gen.passes.weaken import weaken
 from penstock.gen.queryset import PROGRESS_STEP, Progress, QuerySet
 from penstock.host.events import Batch
+from penstock.host.once import once
 from penstock.host.software.cuts import Codes
 from penstock.host.software.encode import Encoder, Entries
 from penstock.host.software.ids import Ids, bits_of, in_order
 from penstock.host.software.layout import Cost, Layout, layout_of
-from penstock.host.software.once import once
 from penstock.host.software.pack import Conditions, pack
 from penstock.host.software.pack_tables import TableRows
 from penstock.host.software.packed import Flags, Integers, Numbers, Packed
@@ -141,7 +141,7 @@ class Segment:
 
     def coded(self, batch: Batch) -> Coded:
         """The events of a batch as codes, sparse if they came so."""
-        if any(column.events is not None for column in batch.columns.values()):
+        if batch.is_sparse:
             return self.encoder.sparse(batch)
         return self.encoder.wide(batch)
 

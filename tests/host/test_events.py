@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import DataError, Schema
-from penstock.host import events as events_module
+from penstock.host import map_events
 from penstock.host.events import Batch, rows_of, to_table
 
 SCHEMA = Schema.of(
@@ -270,7 +270,7 @@ def test_chunked_array_is_no_table():
 @pytest.mark.parametrize("many", [False, True])
 def test_keys_of_maps_are_found_whatever_their_case_and_number(monkeypatch, many):
     """Names to the letter take one road where there are many, all others another."""
-    monkeypatch.setattr(events_module, "MANY_KEYS", 1 if many else 1 << 30)
+    monkeypatch.setattr(map_events, "MANY_KEYS", 1 if many else 1 << 30)
     schema = Schema.of({"a": "INT", "ab": "INT", "": "INT", "\u00e9t\u00e9": "INT", "B": "INT"})
     maps = [{"a": 1, "ab": 2}, {"": 3, "\u00e9t\u00e9": 4}, None, {"B": 5, "a": 6}]
     for keys in (maps, [*maps, {"AB": 7, "b": 8}]):
@@ -282,3 +282,37 @@ def test_keys_of_maps_are_found_whatever_their_case_and_number(monkeypatch, many
     wrong = pa.array([[("a", 1), ("abc", 2)]], pa.map_(pa.string(), pa.int32()))
     with pytest.raises(DataError, match="event 0 has an unknown attribute 'abc'"):
         Batch.of(pa.table({"m": wrong}), schema)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_entries_of_maps_are_those_of_their_columns(monkeypatch, many):
+    monkeypatch.setattr(map_events, "MANY_KEYS", 1 if many else 1 << 30)
+    schema = Schema.of({"a": "INT", "b": "INT", "long": "BIGINT"})
+    maps = [[("b", 1), ("a", None)], None, [], [("a", 2), ("b", None)], [("b", 3), ("a", 4)]]
+    column = pa.array([[("a", 0)], *maps], pa.map_(pa.string(), pa.int32()))[1:]
+    batch = Batch.of(pa.table({"m": column}), schema)
+    assert batch.is_sparse
+    assert [part.tolist() for part in batch.short_entries] == [
+        [1, 0, 1, 0],
+        [0, 3, 4, 4],
+        [1, 2, 3, 4],
+    ]
+    by_column = Batch(schema, batch.rows, batch.columns)
+    assert sorted(zip(*by_column.short_entries, strict=True)) == sorted(
+        zip(*batch.short_entries, strict=True)
+    )
+    assert [*batch.columns] == [0, 1] and len(batch.columns) == 2
+    mixed = pa.array([[("long", 1), ("a", 2)]], pa.map_(pa.string(), pa.int32()))
+    batch = Batch.of(pa.table({"m": mixed}), schema)
+    assert batch.entries is None
+    assert [part.tolist() for part in batch.short_entries] == [[0, 2], [0, 0], [2, 1]]
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_attribute_twice_is_refused_even_without_a_value(monkeypatch, many):
+    monkeypatch.setattr(map_events, "MANY_KEYS", 1 if many else 1 << 30)
+    schema = Schema.of({"a": "INT", "b": "INT"})
+    maps = [[("a", 1)], [("a", 2), ("b", 1)], [("b", 1), ("a", 3), ("b", None)]]
+    column = pa.array(maps, pa.map_(pa.string(), pa.int32()))
+    with pytest.raises(DataError, match="event 12 has attribute 'b' twice"):
+        Batch.of(pa.table({"m": column}), schema, first=10)

@@ -13,7 +13,8 @@ from strategies import Case, bound
 from penstock.gen.expr import Subscription
 from penstock.gen.queryset import QuerySet
 from penstock.gen.schema import Schema
-from penstock.host.events import Batch, Column
+from penstock.host.columns import Column
+from penstock.host.events import Batch
 from penstock.host.software import grouping
 from penstock.host.software.device import SoftwareDevice
 from penstock.host.software.layout import Cost

@@ -28,11 +28,11 @@ def test_a_code_counts_the_cuts_at_or_below(cuts, others):
         codes = np.zeros(len(asked), np.uint32)
         write_column(keys(asked), field, *lookup, codes)
         assert codes.tolist() == wanted
+        rows = np.arange(len(asked))
         many = np.zeros(len(asked), np.int32), np.zeros(len(asked), np.uint32)
-        places = np.arange(len(asked))
         write_entries(
-            np.arange(len(asked)), np.full(len(asked), field, np.int32), keys(asked), places,
-            *lookup, *many,
+            np.ones(len(asked), np.int32), rows, keys(asked), np.array([-1, field], np.int32),
+            rows.copy(), *lookup, *many,
         )  # fmt: skip
         assert many[1].tolist() == wanted
         assert {*many[0].tolist()} == {field}
@@ -50,8 +50,8 @@ def test_entries_of_no_field_take_no_place():
     lookup = lookup_of([keys([5])])
     fields, codes, places = np.full(2, 9, np.int32), np.full(2, 9, np.uint32), np.array([0, 1])
     write_entries(
-        keys([0, 0, 1]), np.array([-1, 0, -1], np.int32), keys([7, 7, 7]), places,
-        *lookup, fields, codes,
+        np.array([0, 1, 0], np.int32), keys([0, 0, 1]), keys([7, 7, 7]),
+        np.array([-1, 0], np.int32), places, *lookup, fields, codes,
     )  # fmt: skip
     assert (fields.tolist(), codes.tolist()) == ([0, 9], [2, 9])
 
