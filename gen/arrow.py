@@ -27,7 +27,7 @@ def convert(column: pa.Array, of: Type, what: str) -> pa.Array:
         return column
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), target)
-    if not _may_become(column.type, of):
+    if not may_become(column.type, of):
         raise DataError(f"{what} has values of Arrow type {column.type}, but is {of}")
     if _is_text(column.type):
         column = pc.cast(column, pa.string())
@@ -71,7 +71,8 @@ def to_text(column: pa.Array, what: str) -> pa.Array:
         raise DataError(f"{what} holds text or numbers, not {column.type}") from None
 
 
-def _may_become(arrow: pa.DataType, of: Type) -> bool:
+def may_become(arrow: pa.DataType, of: Type) -> bool:
+    """Whether values of an Arrow type are taken as those of a type, as far as they fit."""
     types = pa.types
     if _is_text(arrow):
         return True

@@ -59,7 +59,7 @@ def load(
             f"({', '.join(sorted(TABLE_SUFFIXES))})"
         )
     queries = QuerySet(_schema_for(path, schema, stream), policy=policy)
-    _add_table(queries, read_table(path), str(path), progress)
+    add_table(queries, read_table(path), str(path), progress)
     return queries
 
 
@@ -117,7 +117,10 @@ def _schema_for(path: Path, schema: Schema | str | Path | None, stream: str | No
     return found
 
 
-def _add_table(queries: QuerySet, table: pa.Table, source: str, progress: Progress | None) -> None:
+def add_table(
+    queries: QuerySet, table: pa.Table, source: str, progress: Progress | None = None
+) -> None:
+    """Add the subscriptions of a table of texts, or of predicates."""
     if "text" in table.column_names and "id" in table.column_names:
         _add_texts(queries, table, source, progress)
     elif "attribute" in table.column_names:

@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.gen.errors import DataError, Problem, QueryError, nearest
-from penstock.gen.expr import MAX_WEIGHT, Subscription
+from penstock.gen.expr import MAX_WEIGHT, Subscription, attributes_of, leaves_of
 from penstock.gen.instants import in_utc
 from penstock.gen.language.script import parse_subscription
 from penstock.gen.normalise import normalise, verdict
@@ -20,7 +20,7 @@ from penstock.gen.policed_table import policed
 from penstock.gen.policy import Policy
 from penstock.gen.predicates import Integers, PredicateTable
 from penstock.gen.read_predicates import read_predicates
-from penstock.gen.schema import Schema
+from penstock.gen.schema import Attribute, Schema
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called now and then with the stage of the work, how much is done and of how much."""
@@ -49,6 +49,18 @@ class QuerySet:
         self._tables: list[PredicateTable] = []
         self._table_starts: list[int] = []
         self._rows = 0
+
+    @classmethod
+    def from_spark(cls, frame: Any, schema: Schema, *, policy: Policy | None = None) -> QuerySet:
+        """The subscriptions of a DataFrame, whose rows come to the driver.
+
+        Its columns are those of a table of texts, or of predicates, as `penstock.load` reads them.
+        """
+        from penstock.gen.load import add_table  # it imports this module
+
+        queries = cls(schema, policy=policy)
+        add_table(queries, frame.toArrow(), "the DataFrame of rules")
+        return queries
 
     def empty(self) -> QuerySet:
         """A set over the same schema, under the same policy, with nothing in it."""
@@ -183,6 +195,15 @@ class QuerySet:
     def ids(self) -> KeysView[str]:
         """The ids, in the order in which they were added."""
         return self._entries.keys()
+
+    @property
+    def tested(self) -> list[Attribute]:
+        """The attributes that some condition looks at, in the order of the schema."""
+        found = {i for table, _ in self.tables for i in np.unique(table.attributes).tolist()}
+        for single in self.singles:
+            for leaf in leaves_of(single.condition):
+                found.update(attribute.index for attribute in attributes_of(leaf))
+        return [attribute for attribute in self.schema if attribute.index in found]
 
     @property
     def singles(self) -> list[Subscription]:

@@ -1,1 +1,13 @@
-"""DataFrames in, DataFrames out. Imports ``host``, the schema and types of ``gen``, and Spark."""
+"""DataFrames in, matches out.
+
+from penstock.spark_bridge import match, register, top_k
+
+rules = penstock.load("rules.sql")
+events.transform(match(rules))
+"""
+
+from penstock.spark_bridge.published import publish
+from penstock.spark_bridge.transform import match, top_k
+from penstock.spark_bridge.udf import register
+
+__all__ = ["match", "publish", "register", "top_k"]

@@ -51,7 +51,18 @@ MAY_IMPORT = {
         "gen.render",
         LIBRARIES,
     ),
-    "spark_bridge": ("spark_bridge", "host", "gen.schema", "gen.types", "pyspark", LIBRARIES),
+    "spark_bridge": (
+        "spark_bridge",
+        "penstock",  # the public API: workers open engines by name
+        "host",
+        "gen.schema",
+        "gen.types",
+        "gen.errors",
+        "gen.queryset",
+        "gen.arrow",
+        "pyspark",
+        LIBRARIES,
+    ),
     "constraints": ("constraints", "amaranth", LIBRARIES),
     "penstock": ("penstock", *ROOMS, "pyspark", LIBRARIES),
     "benches": (
@@ -64,10 +75,11 @@ MAY_IMPORT = {
         "gen.synthesis",
         "gen.route",
         "constraints",
+        "spark_bridge",
         "pyspark",
         LIBRARIES,
     ),
-    "examples": ("examples", "penstock", "sim.workload", "pyspark", LIBRARIES),
+    "examples": ("examples", "penstock", "spark_bridge", "sim.workload", "pyspark", LIBRARIES),
 }
 
 

@@ -45,8 +45,8 @@ def write(folder: Path, snapshot: Snapshot) -> None:
     """Write a snapshot beside the one that counts, until it is put in its place."""
     generation = snapshot.generation
     files = []
-    for number, table in enumerate(_tables(snapshot.queries)):
-        content = _file(table)
+    for number, table in enumerate(tables_of(snapshot.queries)):
+        content = content_of(table)
         write_durably(folder / _name(generation, number), content)
         digest = hashlib.sha256(content).hexdigest()
         files.append({"bytes": len(content), "sha256": digest})
@@ -55,7 +55,7 @@ def write(folder: Path, snapshot: Snapshot) -> None:
         "generation": generation,
         "at": snapshot.at.isoformat(),
         "stream": str(snapshot.queries.schema),
-        "policy": _policy_text(snapshot.queries),
+        "policy": policy_text(snapshot.queries),
         "files": files,
     }
     text = json.dumps({**head, "sha256": _digest(head)}, indent=1)
@@ -80,12 +80,7 @@ def read(folder: Path) -> Snapshot:
         for number, file in enumerate(head["files"]):
             path = folder / _name(generation, number)
             table = _read_file(path, file["bytes"], file["sha256"])
-            if number == 0:
-                if table.schema != COLUMNS:
-                    raise DataError(f"{path}: these are no texts of subscriptions")
-                insert_texts(queries, table.to_pylist(), str(path))
-            else:
-                queries.insert_table(from_columns(table, queries.schema, str(path)))
+            add_table(queries, number, table, str(path))
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{folder / INDEX} is no snapshot: {error}") from None
     return Snapshot(queries, at, generation)
@@ -108,7 +103,17 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _policy_text(queries: QuerySet) -> str | None:
+def add_table(queries: QuerySet, number: int, table: pa.Table, source: str) -> None:
+    """Add what one of `tables_of` holds."""
+    if number:
+        queries.insert_table(from_columns(table, queries.schema, source))
+        return
+    if table.schema != COLUMNS:
+        raise DataError(f"{source}: these are no texts of subscriptions")
+    insert_texts(queries, table.to_pylist(), source)
+
+
+def policy_text(queries: QuerySet) -> str | None:
     return queries.policy.source.text if queries.policy else None
 
 
@@ -118,14 +123,16 @@ def _name(generation: int, number: int) -> str:
     return f"predicates-{generation}-{number - 1}.arrow"
 
 
-def _tables(queries: QuerySet) -> Iterator[pa.Table]:
+def tables_of(queries: QuerySet) -> Iterator[pa.Table]:
+    """The texts of subscriptions, and then what is left of each table of predicates."""
     yield pa.Table.from_pylist(texts_of(queries), COLUMNS)
     for table, kept in queries.tables:
         if len(kept):
             yield to_columns(table, kept)
 
 
-def _file(table: pa.Table) -> pa.Buffer:
+def content_of(table: pa.Table) -> pa.Buffer:
+    """A table as the content of a file."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:
@@ -159,12 +166,18 @@ def _read_file(path: Path, size: int, digest: str) -> pa.Table:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != digest:
             raise DataError(f"{path} is damaged: its checksum is not that of the snapshot")
-        table = pa.ipc.open_file(pa.BufferReader(content)).read_all()
-        table.validate(full=True)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-    except pa.ArrowException as error:
-        raise DataError(f"{path} is no Arrow file: {error}") from None
+    return table_in(content, str(path))
+
+
+def table_in(content: bytes, source: str) -> pa.Table:
+    """The table of such a content."""
+    try:
+        table = pa.ipc.open_file(pa.BufferReader(content)).read_all()
+        table.validate(full=True)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{source} is no Arrow file: {error}") from None
     return table
 
 
