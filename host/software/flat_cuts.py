@@ -6,6 +6,7 @@ take longer than all that is done in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,18 @@ class FlatCuts:
         placed = np.empty(len(keys), np.int64)
         used = int(_sorted_by(attributes, keys, starts, placed))
         return cls(placed[:used].copy(), starts)
+
+    @classmethod
+    def joined(cls, parts: Iterable[tuple[Integers, Keys]], count: int) -> FlatCuts:
+        """The same of cuts that come in parts, of which each is done with before the next comes."""
+        found = [cls.of(attributes, keys, count) for attributes, keys in parts]
+        if len(found) == 1:
+            return found[0]
+        none = np.zeros(0, np.int64)
+        every = np.arange(count)
+        attributes = [none, *(np.repeat(every, np.diff(one.starts)) for one in found)]
+        keys = [none, *(one.keys for one in found)]
+        return cls.of(np.concatenate(attributes), np.concatenate(keys), count)
 
     def keys_of(self, attribute: int) -> Keys:
         return self.keys[self.starts[attribute] : self.starts[attribute + 1]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,7 +12,7 @@ from penstock.gen.normal import Leaf, Normal, Pair, Test, leaves_of
 from penstock.gen.schema import Schema
 from penstock.gen.types import Key
 from penstock.host.keys import has_short_keys
-from penstock.host.software.cuts import Cuts, Keys
+from penstock.host.software.cuts import Codes, Cuts, Keys
 from penstock.host.software.flat_cuts import FlatCuts
 from penstock.host.software.pack_normal import FieldKey, NormalPacker, field_key, relation_field
 from penstock.host.software.pack_tables import TableRows
@@ -38,27 +38,39 @@ def pack(conditions: Conditions) -> Packed:
     fields, short = _fields(conditions)
     numbers = {f.attribute.index: n for n, f in enumerate(fields) if isinstance(f, CutField)}
     cuts = {f.attribute.index: f.cuts for f in fields if isinstance(f, CutField)}
-    parts: list[Literals] = []
-    pools = []
-    pool_size = 0
-    for table in conditions.tables:
-        packable = table.literals(numbers, cuts, short)
-        moved = packable.literals.is_set * np.uint32(pool_size)
-        of = packable.literals
-        parts.append(Literals.of(of.field, of.low + moved, of.high + moved, of.is_set, of.weight))
-        pools.append(packable.pool)
-        pool_size += len(packable.pool) // 2
+    literals, pools = _table_literals(conditions.tables, numbers, cuts, short)
+    pool_size = sum(map(len, pools)) // 2
     packer = NormalPacker(fields, pool_size)
     for condition, _ in conditions.singles:
         packer.add(condition)
-    parts.append(packer.literals())
+    literals = Literals.joined([literals, packer.literals()])
     pools.append(np.array(packer.pool, np.uint32))
     counts = np.concatenate(
         [*(table.counts for table in conditions.tables), np.array(packer.counts, np.int64)]
     )
-    return _ordered(
-        conditions, fields, Literals.joined(parts), counts, np.concatenate(pools), packer
-    )
+    return _ordered(conditions, fields, literals, counts, np.concatenate(pools), packer)
+
+
+def _table_literals(
+    tables: Sequence[TableRows],
+    fields: Mapping[int, int],
+    cuts: Mapping[int, Cuts],
+    short: FlatCuts,
+) -> tuple[Literals, list[Codes]]:
+    """The literals of tables, one table after the other, and what their sets refer to."""
+    total = sum(int(table.counts.sum()) for table in tables)
+    into = Literals(np.empty((total, 4), np.uint32), np.empty(total, np.int64))
+    pools: list[Codes] = []
+    at, used = 0, 0
+    for table in tables:
+        made = table.literals(fields, cuts, short)
+        stop = at + len(made.literals)
+        into.columns[at:stop] = made.literals.moved(used).columns
+        into.weight[at:stop] = made.literals.weight
+        pools.append(made.pool)
+        at, used = stop, used + len(made.pool) // 2
+        table.forget()
+    return into, pools
 
 
 def _ordered(
@@ -129,7 +141,15 @@ def _short_cuts(conditions: Conditions, single: Mapping[int, set[Key]]) -> FlatC
         if has_short_keys(schema.attributes[index].type)
         for key in keys
     ]
-    parts = [table.short_cuts() for table in conditions.tables]
-    attributes = [np.array([index for index, _ in own], np.int64), *(part[0] for part in parts)]
-    keys = [np.array([key for _, key in own], np.int64), *(part[1] for part in parts)]
-    return FlatCuts.of(np.concatenate(attributes), np.concatenate(keys), len(schema))
+    parts: Iterable[tuple[Integers, Keys]] = _table_cuts(conditions.tables)
+    if own:
+        attributes, keys = zip(*own, strict=True)
+        parts = chain(parts, [(np.array(attributes, np.int64), np.array(keys, np.int64))])
+    return FlatCuts.joined(parts, len(schema))
+
+
+def _table_cuts(tables: Sequence[TableRows]) -> Iterator[tuple[Integers, Keys]]:
+    for table in tables:
+        yield table.short_cuts()
+        if len(tables) > 1:
+            table.forget()

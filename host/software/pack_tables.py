@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.gen.predicates import OPERATORS, PredicateTable
 from penstock.gen.schema import Attribute
@@ -17,6 +18,8 @@ from penstock.host.software.cuts import LOWEST, Codes, Cuts, Keys
 from penstock.host.software.flat_cuts import FlatCuts
 from penstock.host.software.packed import Flags, Integers, Literals, ranges
 
+AT_ONCE = 1 << 19
+"""Subscriptions that are packed together."""
 _FROM = ("<", "=", "<>", ">=", "IN", "NOT IN", "BETWEEN")
 _AFTER = ("<=", "=", "<>", ">", "IN", "NOT IN", "BETWEEN")
 _CUTS_FROM = np.array([name in _FROM for name in OPERATORS])
@@ -33,6 +36,13 @@ class TableRows:
 
     table: PredicateTable
     rows: Integers
+    """Ascending."""
+
+    @classmethod
+    def split(cls, table: PredicateTable, rows: Integers) -> Iterator[TableRows]:
+        """Rows, some at a time: many together would take more memory than what is made of them."""
+        for first in range(0, len(rows), AT_ONCE):
+            yield cls(table, rows[first : first + AT_ONCE])
 
     @cached_property
     def counts(self) -> Integers:
@@ -42,10 +52,11 @@ class TableRows:
 
     @cached_property
     def predicates(self) -> Integers | slice:
-        """The rows of the table that hold them; without a list where that is all of them."""
-        if len(self.rows) == len(self.table):
-            return slice(None)
-        return ranges(self.table.starts[self.rows], self.table.starts[self.rows + 1])
+        """The rows of the table that hold them; without a list where they stand side by side."""
+        starts, rows = self.table.starts, self.rows
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return slice(int(starts[rows[0]]), int(starts[rows[-1] + 1]))
+        return ranges(starts[rows], starts[rows + 1])
 
     @cached_property
     def operators(self) -> Integers:
@@ -75,9 +86,9 @@ class TableRows:
         """The attribute of each operand."""
         return np.repeat(self.attributes, self.operand_counts)
 
-    @cached_property
-    def _keys(self) -> dict[Type, Keys]:
-        return {of: keys_of(values, of) for of, values in self.table.operands.items()}
+    def _keys(self, chosen: Integers | Flags, of: Type) -> Keys:
+        """The keys of some of `operands`, which are of one type."""
+        return keys_of(self.table.operands[of].take(pa.array(self.operands[chosen])), of)
 
     @cached_property
     def _short(self) -> tuple[Flags, Keys]:
@@ -85,11 +96,11 @@ class TableRows:
         types = [attribute.type for attribute in self.table.schema]
         is_short = np.zeros(len(self.owners), bool)
         keys = np.zeros(len(self.owners), np.int64)
-        for of, found in self._keys.items():
+        for of in self.table.operands:
             if has_short_keys(of):
                 mine = np.array([type == of for type in types])[self.owners]
                 is_short |= mine
-                keys[mine] = found[self.operands[mine]]
+                keys[mine] = self._keys(mine, of)
         return is_short, keys
 
     def _long(self) -> Iterator[tuple[Attribute, Integers, Keys]]:
@@ -98,7 +109,7 @@ class TableRows:
         for index in np.unique(self.owners[long]).tolist():
             attribute = self.table.schema.attributes[index]
             mine = long[self.owners[long] == index]
-            yield attribute, mine, self._keys[attribute.type][self.operands[mine]]
+            yield attribute, mine, self._keys(mine, attribute.type)
 
     @cached_property
     def _cuts(self) -> tuple[Flags, Flags]:
@@ -110,6 +121,11 @@ class TableRows:
         begins = _CUTS_FROM[operators] & (is_first | ~is_between)
         ends = _CUTS_AFTER[operators] & ~(is_first & is_between)
         return begins, ends
+
+    def forget(self) -> None:
+        """Give up the memory of what can be worked out again."""
+        for name in {*self.__dict__} - {"table", "rows"}:
+            del self.__dict__[name]
 
     def short_cuts(self) -> tuple[Integers, Keys]:
         """Where predicates cut the values of attributes with short keys: attributes and keys."""

@@ -176,7 +176,7 @@ def segment_of(
     queries: QuerySet, progress: Progress | None = None, *, is_lasting: bool = True
 ) -> Segment:
     """The subscriptions of a query set as a segment."""
-    tables = tuple(TableRows(table, rows) for table, rows in queries.tables)
+    tables = tuple(some for table, rows in queries.tables for some in TableRows.split(table, rows))
     singles = queries.singles
     parts = [table.table.ids.take(pa.array(table.rows)) for table in tables]
     parts.append(pa.array([single.id for single in singles], pa.string()))
