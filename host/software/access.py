@@ -28,7 +28,7 @@ class Access:
     chance: Floats
 
 
-def access_of(packed: Packed) -> Access:
+def access_of(packed: Packed, chances: Floats) -> Access:
     """The literal of each subscription that is likeliest to fail."""
     count = len(packed)
     literals = packed.literals
@@ -41,7 +41,7 @@ def access_of(packed: Packed) -> Access:
     )
     _choose(
         packed.starts, literals.field, literals.low, literals.high, literals.is_set, packed.pool,
-        chances_of(packed), _needs_value(packed),
+        chances, _needs_value(packed),
         found.literal, found.field, found.low, found.high, found.chance,
     )  # fmt: skip
     return found

@@ -54,14 +54,15 @@ def blocks_of(packed: Packed, members: Numbers, chances: Floats, bare: int) -> B
     count = len(members) // WIDTH
     codes = np.array([*(field.codes for field in packed.fields), 1], np.int64)
     starts = np.zeros(count + 1, np.int64)
-    slots = np.zeros((count * min(MAX_SLOTS, len(codes)) + 1, 5), np.int64)
+    slots = np.zeros((count * min(MAX_SLOTS, len(codes)) + 2, 5), np.int64)
     literals = packed.starts, packed.literals.columns, packed.pool
     _plan_slots(*literals, chances, codes, members, bare, starts, slots)
     used = int(starts[-1])
+    slots[used + 1, ROWS] = slots[used, ROWS]  # behind the last slot is an empty one
     rows = aligned(int(slots[used, ROWS]))
     rows[:] = 2**64 - 1
     rough = np.zeros((count, WORDS), np.uint64)
-    made = Blocks(members, starts, slots[: used + 1].copy(), rows, rough)
+    made = Blocks(members, starts, slots[: used + 2].copy(), rows, rough)
     has_program = np.zeros(len(packed), np.bool_)
     has_program[packed.programs.owner] = True
     _fill_rows(*literals, has_program, len(codes), members, starts, made.slots, rows, rough)

@@ -21,7 +21,7 @@ from penstock.host.software.segment import HIGHEST_SCORE, Segment
 from penstock.host.software.store import Store
 
 LEAST_EVENTS, MOST_EVENTS = 64, 1 << 16
-MOST_MATCHES, MOST_CODES = 1 << 21, 1 << 25
+MOST_MATCHES, MOST_CODES = 1 << 23, 1 << 25
 """Of a batch: answers that are still in the cache when they are written as ids."""
 FIRST_MATCHES = 1 << 12
 """Matches per event that are reckoned with before any have been seen."""
@@ -121,7 +121,7 @@ def _worth(segment: Segment, weights: Mapping[int, int]) -> Worth:
 
 
 def _ids(parts: Iterable[Part], answers: Joined) -> pa.Array:
-    return gathered([part.segment.ids for part in parts], answers.source, answers.numbers)
+    return gathered([part.segment.ids for part in parts], answers.numbers)
 
 
 def _lists(parts: Sequence[Part], answers: Joined, rows: int) -> pa.Array:

@@ -37,12 +37,6 @@ class Groups(NamedTuple):
     single: Numbers
 
 
-def one_group(order: Numbers) -> Groups:
-    """All subscriptions in blocks, in this order, for every event."""
-    members = padded(order)
-    return Groups(members, len(members) // WIDTH, np.zeros(0, np.int32))
-
-
 def grouped(packed: Packed, access: Access, order: Numbers, is_lasting: bool) -> Groups:
     """Blocks of subscriptions, which are in the order of their access literals."""
     fields = len(packed.fields)

@@ -60,22 +60,19 @@ def in_order(ids: pa.Array) -> tuple[Ids, Integers]:
     return Ids(ids.take(order)), np.asarray(order).astype(np.int64)
 
 
-def gathered(sources: list[Ids], source: Numbers, number: Numbers) -> pa.Array:
-    """One id after the other, each by the number of its source and its own number there."""
+def gathered(sources: list[Ids], numbers: Integers | Numbers) -> pa.Array:
+    """One id after the other, where those of the sources are numbered one source after another."""
     first, *others = sources
-    starts = np.cumsum([0, *(len(ids) for ids in others)])
     if first.short is None or any(ids.short is None for ids in others):
-        every = pa.concat_arrays([ids.array for ids in sources])
-        firsts = np.append(0, len(first) + starts)
-        return every.take(pa.array(firsts[source] + number))
+        return pa.concat_arrays([ids.array for ids in sources]).take(pa.array(numbers))
     rest = np.concatenate([np.zeros((0, 2), np.uint64), *(ids.short for ids in others)])
-    offsets = np.empty(len(number) + 1, np.int32)
-    data = np.empty(len(number) * SHORT + 16, np.uint8)
-    total = int(_write(first.short, rest, starts, source, number, offsets, data))
+    offsets = np.empty(len(numbers) + 1, np.int32)
+    data = np.empty(len(numbers) * SHORT + 16, np.uint8)
+    total = int(_write(first.short, rest, numbers, offsets, data))
     if total > np.iinfo(np.int32).max:
         raise OverflowError("the ids of one batch exceed 2 GiB; match fewer events at a time")
     text = pa.py_buffer(data).slice(0, total)
-    return pa.StringArray.from_buffers(len(number), pa.py_buffer(offsets), text)
+    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(offsets), text)
 
 
 def _buffers(ids: pa.Array) -> tuple[Numbers, Bytes]:
@@ -112,27 +109,26 @@ def _spell(offsets: Numbers, data: Bytes, rows: Bytes) -> None:
 
 @loop
 def _write(
-    short: Words, others: Words, starts: Integers, source: Numbers, number: Numbers,
-    offsets: Numbers, data: Bytes,
-) -> Scalar:  # fmt: skip
+    short: Words, others: Words, numbers: Integers | Numbers, offsets: Numbers, data: Bytes
+) -> Scalar:
     """Write whole rows: what is too much of one is under the next. How long the text is.
 
     Ids of the first source stand in ``short``, those of all the others in ``others``.
     """
     total = np.int64(0)
-    for n in range(len(number)):
-        ahead = min(n + AHEAD, len(number) - 1)
-        if source[ahead] == 0:
-            fetch(short, np.int64(number[ahead]))
+    for n in range(len(numbers)):
+        ahead = np.int64(numbers[min(n + AHEAD, len(numbers) - 1)])
+        if ahead < len(short):
+            fetch(short, ahead)
         offsets[n] = total
-        if source[n] == 0:
-            first, second = short[number[n], 0], short[number[n], 1]
+        number = np.int64(numbers[n])
+        if number < len(short):
+            first, second = short[number, 0], short[number, 1]
         else:
-            at = starts[source[n] - 1] + number[n]
-            first, second = others[at, 0], others[at, 1]
+            first, second = others[number - len(short), 0], others[number - len(short), 1]
         write_words(data, total, first, second)
         total += np.int64(second >> np.uint64(56))
-    offsets[len(number)] = total
+    offsets[len(numbers)] = total
     return total
 
 

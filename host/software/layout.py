@@ -6,21 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.host.software.access import NOWHERE, Access, access_of, chances_of
-from penstock.host.software.blocks import MAX_SLOTS, WIDTH, Blocks, blocks_of
+from penstock.host.software.access import NOWHERE, Access, Floats, access_of, chances_of
+from penstock.host.software.blocks import WIDTH, Blocks, blocks_of
 from penstock.host.software.compiled import Scalar, compiled
+from penstock.host.software.cost import Cost, cost_of
 from penstock.host.software.cuts import Codes
 from penstock.host.software.formulas import Formulas, formulas_of
-from penstock.host.software.grouping import grouped, one_group, padded
+from penstock.host.software.grid import NO_GRID, Grid, grid_of
+from penstock.host.software.grouping import Groups, grouped, padded
 from penstock.host.software.packed import Integers, Numbers, Packed
 
 ENTRIES = 8
 """How many entries in the lists of a field a subscription may have on average."""
-SLOT_SECONDS = 3e-9
-"""What a slot of a block takes, and below a subscription by itself, in a loop on one core."""
-SINGLE_SECONDS = 8e-9
-VISIT_SECONDS = 6e-9
-"""What it takes to look up a field's lists."""
 
 
 class Lists(NamedTuple):
@@ -48,17 +45,7 @@ class Layout(NamedTuple):
     always: int
     """The first blocks up to this one are for every event, the others are in the lists."""
     lists: Lists
-
-
-class Cost(NamedTuple):
-    """What an event is thought to take, in seconds, either way."""
-
-    all_blocks: float
-    by_access: float
-
-    @property
-    def is_flat(self) -> bool:
-        return self.all_blocks <= self.by_access
+    grid: Grid
 
 
 def layout_of(packed: Packed, is_lasting: bool) -> tuple[Layout, Cost]:
@@ -66,34 +53,39 @@ def layout_of(packed: Packed, is_lasting: bool) -> tuple[Layout, Cost]:
 
     For what is not there to last, nobody looks which subscriptions belong together.
     """
-    access = access_of(packed)
-    cost = _cost(packed, access)
+    chances = chances_of(packed)
+    access = access_of(packed, chances)
     order = np.lexsort((access.high, access.low, access.field)).astype(np.int32)
     is_formula = np.zeros(len(packed), bool)
     is_formula[packed.programs.owner] = True
     is_formula &= access.field == NOWHERE
-    first, rest = padded(order[is_formula[order]]), order[~is_formula[order]]
-    groups = one_group(rest) if cost.is_flat else grouped(packed, access, rest, is_lasting)
-    members = np.concatenate([first, groups.members])
-    always = len(first) // WIDTH + groups.always
-    blocks = blocks_of(packed, members, chances_of(packed), len(first) // WIDTH)
+    formulas, others = padded(order[is_formula[order]]), order[~is_formula[order]]
+    cost = cost_of(packed, access, others, chances)
+    if cost.is_flat:
+        return _flat(packed, formulas, others, chances), cost
+    groups = grouped(packed, access, others, is_lasting)
+    return _led(packed, access, formulas, groups, chances), cost
+
+
+def _flat(packed: Packed, formulas: Numbers, others: Numbers, chances: Floats) -> Layout:
+    """Every event against all blocks, which have their members in order."""
+    members = np.concatenate([formulas, padded(np.sort(others))])
+    count, bare = len(members) // WIDTH, len(formulas) // WIDTH
+    blocks = blocks_of(packed, members, chances, count)
+    grid = grid_of(packed, members, bare, blocks.rough)
+    return Layout(blocks, formulas_of(packed, formulas), count, _no_lists(packed), grid)
+
+
+def _led(
+    packed: Packed, access: Access, formulas: Numbers, groups: Groups, chances: Floats
+) -> Layout:
+    """Events are led to blocks by their values, but for those that are for every event."""
+    members = np.concatenate([formulas, groups.members])
+    bare = len(formulas) // WIDTH
+    always = bare + groups.always
+    blocks = blocks_of(packed, members, chances, bare)
     lists = _lists(packed, access, members, always, groups.single)
-    return Layout(blocks, formulas_of(packed, first), always, lists), cost
-
-
-def _cost(packed: Packed, access: Access) -> Cost:
-    fields = max(1, len(packed.fields))
-    blocks = -(-len(packed) // WIDTH)
-    sizes = np.bincount(access.field + 1, minlength=fields + 1)
-    slots = min(MAX_SLOTS, fields)
-    chance = np.bincount(access.field + 1, weights=access.chance, minlength=fields + 1)
-    visited = np.minimum(1, chance / np.maximum(1, sizes) + 0.05)
-    by_access = VISIT_SECONDS * np.count_nonzero(sizes[1:]) * min(
-        1.0, 20 / fields
-    ) + SLOT_SECONDS * slots * float((-(-sizes // WIDTH) * visited).sum())
-    # What asks for fields without rows is left to the literals.
-    rough = len(packed) * max(0.0, 1 - MAX_SLOTS / fields)
-    return Cost(SLOT_SECONDS * slots * blocks + SINGLE_SECONDS * rough, by_access)
+    return Layout(blocks, formulas_of(packed, formulas), always, lists, NO_GRID)
 
 
 def _lists(packed: Packed, access: Access, members: Numbers, always: int, single: Numbers) -> Lists:
@@ -109,6 +101,11 @@ def _lists(packed: Packed, access: Access, members: Numbers, always: int, single
     blocks = _entries(listed, WIDTH, always, packed, access, shift, cells)
     singles = _entries(single, 1, 0, packed, access, shift, cells)
     return Lists(fields, shift, cells, *blocks, *singles)
+
+
+def _no_lists(packed: Packed) -> Lists:
+    none, zeros = np.zeros(0, np.int32), np.zeros(len(packed.fields) + 1, np.int64)
+    return Lists(none, zeros[1:], zeros, np.zeros(1, np.int64), none, np.zeros(1, np.int64), none)
 
 
 def _shifts(sizes: Integers, codes: Integers, numbers: Integers, access: Access) -> Integers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.host.software.admission import has
-from penstock.host.software.bits import ONE, WORDS, lowest_bit
+from penstock.host.software.bits import ONE, WORDS, count_bits, filled_words, lowest_bit
 from penstock.host.software.blocks import Words
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
@@ -13,6 +13,9 @@ from penstock.host.software.layout import Layout
 from penstock.host.software.meet import meet
 from penstock.host.software.packed import ACCEPT, Integers, Numbers
 from penstock.host.software.tiles import Alive, Scratch, Tests, Tile
+
+SLACK = 2
+"""Places that are written to, and then again, behind the last match."""
 
 
 @compiled
@@ -25,16 +28,25 @@ def match_tile(
     The numbers of the subscriptions that match event ``e`` end at ``ends[e]`` in ``out``.
     """
     codes, field_starts, fields = tile
-    (members, _, _, _, rough), _, _, (_, shift, cells, _, _, single_starts, singles) = layout
+    (members, _, _, _, rough), _, always, lists, grid = layout
+    _, shift, cells, _, _, single_starts, singles = lists
     starts, literals, pool, program, program_starts, tested, jumps = tests
-    (pair_starts, pair_block, result, found, _, _, _, seen, parts, _) = scratch
+    (pair_starts, pair_block, result, found, _, _, _, seen, parts, _, doubtful) = scratch
     by_number = alive.by_number
     count = meet(tile, first, layout, alive, scratch)
+    is_in_order = grid.blocks > 0 and grid.blocks == always
+    by_pair = len(doubtful) > 0
+    doubts = doubtful if by_pair else rough
+    if is_in_order:
+        return _write_events(
+            first, count, always, codes, doubts, by_pair, result, found,
+            starts, literals, pool, program, program_starts, tested, jumps, out, used, ends,
+        )  # fmt: skip
     for event in range(first, first + count):
         if len(out) - used < len(program):
             return event - first, used
         _mark_event(
-            event, first, codes, field_starts, fields, members, rough, shift, cells,
+            event, first, codes, field_starts, fields, members, doubts, by_pair, shift, cells,
             single_starts, singles, by_number, pair_starts, pair_block, result, found,
             seen, parts, starts, literals, pool, program, program_starts, tested, jumps,
         )  # fmt: skip
@@ -72,7 +84,7 @@ def _mark(number: Scalar, seen: Words, parts: Words) -> None:
 @loop
 def _mark_event(
     event: Scalar, first: Scalar, codes: Codes, field_starts: Integers, fields: Numbers,
-    members: Numbers, rough: Words, shift: Integers, cells: Integers,
+    members: Numbers, rough: Words, by_pair: Scalar, shift: Integers, cells: Integers,
     single_starts: Integers, singles: Numbers, alive: Words,
     pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
     seen: Words, parts: Words,
@@ -85,12 +97,17 @@ def _mark_event(
             continue
         block = np.int64(pair_block[pair])
         for word in range(WORDS):
-            bits, doubtful = found[result[pair], word], rough[block, word]
+            bits = found[result[pair], word]
+            doubtful = bits & rough[pair if by_pair else block, word]
+            bits ^= doubtful
+            base = (block * WORDS + word) * 64
             while bits:
-                bit = lowest_bit(bits)
+                _mark(np.int64(members[base + lowest_bit(bits)]), seen, parts)
                 bits &= bits - ONE
-                number = np.int64(members[(block * WORDS + word) * 64 + bit])
-                if not doubtful >> np.uint64(bit) & ONE or holds(
+            while doubtful:
+                number = np.int64(members[base + lowest_bit(doubtful)])
+                doubtful &= doubtful - ONE
+                if holds(
                     number, codes, event, starts, literals, pool,
                     program, program_starts, tested, jumps,
                 ):  # fmt: skip
@@ -109,6 +126,49 @@ def _mark_event(
                 program, program_starts, tested, jumps,
             ):  # fmt: skip
                 _mark(number, seen, parts)
+
+
+@loop
+def _write_events(
+    begin: Scalar, count: Scalar, blocks: Scalar, codes: Codes, rough: Words, by_pair: Scalar,
+    result: Numbers, found: Words, starts: Integers, literals: Codes, pool: Codes,
+    program: Numbers, program_starts: Integers, tested: Codes, jumps: Numbers,
+    out: Numbers, used: Scalar, ends: Integers,
+) -> tuple[Scalar, Scalar]:  # fmt: skip
+    """Write the numbers of what matches each event, where blocks have them in order."""
+    for event in range(begin, begin + count):
+        if len(out) - used < len(program) + SLACK:
+            return event - begin, used
+        for block in range(blocks):
+            pair = (event - begin) * blocks + block
+            if result[pair] < 0:
+                continue
+            words: Scalar = filled_words(found, pair)
+            while words:
+                word = lowest_bit(words)
+                words &= words - ONE
+                bits = found[pair, word]
+                place = (block * WORDS + word) * 64
+                doubtful = bits & rough[pair if by_pair else block, word]
+                while doubtful:
+                    bit = lowest_bit(doubtful)
+                    doubtful &= doubtful - ONE
+                    if not holds(
+                        place + bit, codes, event, starts, literals, pool,
+                        program, program_starts, tested, jumps,
+                    ):  # fmt: skip
+                        bits ^= ONE << np.uint64(bit)
+                # Mostly two or fewer: to write two takes less than to foresee how many.
+                matches = count_bits(bits)
+                for n in range(SLACK):
+                    out[used + n] = place + lowest_bit(bits)
+                    bits &= bits - ONE
+                for n in range(SLACK, matches):
+                    out[used + n] = place + lowest_bit(bits)
+                    bits &= bits - ONE
+                used += matches
+        ends[event] = used
+    return count, used
 
 
 @loop

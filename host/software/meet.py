@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.host.software.bits import and_row, copy_row, or_of_row
+from penstock.host.software.bits import and_row, copy_row, fetch, or_of_row
 from penstock.host.software.blocks import FIELD, HIGH, LOW, ROWS, SHIFT, Words, row_of
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
 from penstock.host.software.formulas import run_formulas
+from penstock.host.software.grid import meet_all
 from penstock.host.software.layout import Layout
 from penstock.host.software.packed import Integers, Numbers
 from penstock.host.software.tiles import Alive, Scratch, Tile
 
 GROUP = 256
 """Events that a block takes at a time: what is left of them fits into the nearest cache."""
+FEW = 8
+"""Events of a group that are not worth having whole slots brought near."""
 
 
 @compiled
 def meet(tile: Tile, first: Scalar, layout: Layout, alive: Alive, scratch: Scratch) -> Scalar:
     """Hold events from ``first`` on against the blocks that they come to; how many events."""
     codes, field_starts, fields = tile
-    (members, slot_starts, slots, rows, _), formulas, always, lists = layout
+    (members, slot_starts, slots, rows, rough), formulas, always, lists, grid = layout
     _, shift, cells, block_starts, blocks, _, _ = lists
-    (pair_starts, pair_block, result, found, by_block, order, pair_event, _, _, _) = scratch
-    count = _pair_up(
-        first, min(len(pair_starts) - 1, len(codes) - first), codes, field_starts, fields, always,
-        shift, cells, block_starts, blocks, pair_starts, pair_block, pair_event, by_block,
-    )  # fmt: skip
-    _run_blocks(
-        pair_starts[count], codes, slot_starts, slots, rows, alive.in_blocks,
-        pair_block, pair_event, by_block, order, result, found,
-    )  # fmt: skip
+    (pair_starts, pair_block, result, found, by_block, order, pair_event, _, _, _, doubtful) = (
+        scratch
+    )
+    count = min(len(pair_starts) - 1, len(codes) - first)
+    if grid.blocks:
+        count = meet_all(
+            codes, first, count, always - grid.blocks, grid, alive.in_blocks, rough,
+            pair_starts, pair_block, result, found, doubtful,
+        )  # fmt: skip
+    else:
+        count = _pair_up(
+            first, count, codes, field_starts, fields, always,
+            shift, cells, block_starts, blocks, pair_starts, pair_block, pair_event, by_block,
+        )  # fmt: skip
+        _run_blocks(
+            pair_starts[count], codes, slot_starts, slots, rows, alive.in_blocks,
+            pair_block, pair_event, by_block, order, result, found,
+        )  # fmt: skip
     if len(formulas.tested):
         run_formulas(formulas, codes, first, count, members, pair_starts, result, found)
     return count
@@ -97,6 +109,9 @@ def _run_blocks(
             for n in range(left):
                 copy_row(found, used + n, alive, block)
             for slot in range(starts[block], starts[block + 1]):
+                if left > FEW:  # most rows of the next slot are wanted soon
+                    for row in range(slots[slot + 1, ROWS], slots[slot + 2, ROWS]):
+                        fetch(rows, row)
                 field, low, high = slots[slot, FIELD], slots[slot, LOW], slots[slot, HIGH]
                 shift, begin = slots[slot, SHIFT], slots[slot, ROWS]
                 for n in range(left):

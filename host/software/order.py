@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.host.software.compiled import Scalar, inlined, loop
 from penstock.host.software.packed import Integers, Numbers
@@ -21,19 +22,17 @@ class Found(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """The same of several segments, with which segment each number is of."""
+    """The same of several segments, whose subscriptions are numbered one segment after another."""
 
     ends: Integers
-    source: Numbers
-    numbers: Numbers
+    numbers: npt.NDArray[Any]
     scores: Integers
 
 
 def joined(segments: Sequence[Segment], found: Sequence[Found], k: int) -> Joined:
     """All of it in the order of ids; or the k best of each event, where k is not 0."""
     if len(found) == 1:
-        ends, numbers, scores = found[0]
-        return Joined(ends, np.zeros(len(numbers), np.int32), numbers, scores)
+        return Joined(*found[0])
     starts = np.cumsum([0, *(len(one.numbers) for one in found)])
     # Of two segments, where in `places` stands how many of one lie before each of the other.
     tables = np.zeros((len(found), len(found)), np.int64)
@@ -47,8 +46,7 @@ def joined(segments: Sequence[Segment], found: Sequence[Found], k: int) -> Joine
     rows = len(found[0].ends)
     made = Joined(
         np.zeros(rows, np.int64),
-        np.zeros(int(starts[-1]), np.int32),
-        np.zeros(int(starts[-1]), np.int32),
+        np.zeros(int(starts[-1]), np.int64),
         np.zeros(int(starts[-1]) if k else 0, np.int64),
     )
     used = _join(
@@ -58,10 +56,11 @@ def joined(segments: Sequence[Segment], found: Sequence[Found], k: int) -> Joine
         np.concatenate([one.scores for one in found]),
         tables,
         np.concatenate(places),
+        np.cumsum([0, *(len(segment) for segment in segments[:-1])]),
         k,
         *made,
     )
-    return Joined(made.ends, made.source[:used], made.numbers[:used], made.scores[:used])
+    return Joined(made.ends, made.numbers[:used], made.scores[:used])
 
 
 @inlined
@@ -77,13 +76,13 @@ def _is_before(
 @loop
 def _join(
     ends: Integers, starts: Integers, numbers: Numbers, scores: Integers, tables: Integers,
-    places: Numbers, k: Scalar, to: Integers, source: Numbers, into: Numbers, worth: Integers,
+    places: Numbers, first_of: Integers, k: Scalar, to: Integers, into: Integers, worth: Integers,
 ) -> Scalar:  # fmt: skip
     """Take again and again what comes first of what is next in the segments."""
     used = 0
     at = starts
     for event in range(ends.shape[1]):
-        first = used
+        begun = used
         while True:
             best = -1
             for n in range(len(ends)):
@@ -100,8 +99,8 @@ def _join(
                     best = n
             if best < 0:
                 break
-            if k == 0 or used - first < k:
-                source[used], into[used] = best, numbers[at[best]]
+            if k == 0 or used - begun < k:
+                into[used] = first_of[best] + numbers[at[best]]
                 if k:
                     worth[used] = scores[at[best]]
                 used += 1

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock.gen.queryset import Progress, QuerySet
+from penstock.host.software.grid import doubted
 from penstock.host.software.packed import CutField, Field
 from penstock.host.software.segment import Segment, segment_of
 
@@ -57,7 +58,7 @@ def _layout_lines(segment: Segment) -> Iterator[str]:
     count = len(blocks.starts) - 1
     formulas = (len(layout.formulas.starts) - 1) // 512
     in_blocks = int(np.count_nonzero(blocks.members >= 0))
-    rough = int(np.bitwise_count(blocks.rough).sum())
+    rough = int(np.bitwise_count(blocks.rough | doubted(layout.grid, len(blocks.rough))).sum())
     yield "layout"
     yield f"  every event against all blocks, thought to take  {1e6 * cost.all_blocks:>9,.2f} us"
     yield f"  events led to blocks by their values             {1e6 * cost.by_access:>9,.2f} us"

@@ -157,7 +157,7 @@ def _offer(
 @loop
 def _rank_event(
     event: Scalar, first: Scalar, k: Scalar, codes: Codes, field_starts: Integers, fields: Numbers,
-    members: Numbers, rough: Words, shift: Integers, cells: Integers,
+    members: Numbers, rough: Words, by_pair: Scalar, shift: Integers, cells: Integers,
     single_starts: Integers, singles: Numbers, alive: Words,
     pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
     starts: Integers, literals: Codes, pool: Codes, program: Numbers,
@@ -173,7 +173,8 @@ def _rank_event(
         if result[pair] < 0 or (size == k and bound[block] < scores[used]):
             continue
         for word in range(WORDS):
-            bits, doubtful = found[result[pair], word], rough[block, word]
+            bits = found[result[pair], word]
+            doubtful = rough[pair if by_pair else block, word]
             while bits:
                 bit = lowest_bit(bits)
                 bits &= bits - ONE
@@ -220,16 +221,19 @@ def rank_tile(
     The best matches of event ``e`` end at ``ends[e]``; there is room for k of each event.
     """
     codes, field_starts, fields = tile
-    (members, _, _, _, rough), _, _, (_, shift, cells, _, _, single_starts, singles) = layout
+    (members, _, _, _, rough), _, _, lists, _ = layout
+    _, shift, cells, _, _, single_starts, singles = lists
     starts, literals, pool, program, program_starts, tested, jumps = tests
-    (pair_starts, pair_block, result, found, _, _, _, _, _, _) = scratch
+    (pair_starts, pair_block, result, found, _, _, _, _, _, _, doubtful) = scratch
     sure, bound, _, earned, step_starts, step_kind, step_value = worth
     by_number = alive.by_number
+    by_pair = len(doubtful) > 0
+    doubts = doubtful if by_pair else rough
     stack = np.zeros(len(step_kind) + 1, np.int64)
     count = meet(tile, first, layout, alive, scratch)
     for event in range(first, first + count):
         used += _rank_event(
-            event, first, k, codes, field_starts, fields, members, rough, shift, cells,
+            event, first, k, codes, field_starts, fields, members, doubts, by_pair, shift, cells,
             single_starts, singles, by_number, pair_starts, pair_block, result, found,
             starts, literals, pool, program, program_starts, tested, jumps,
             sure, bound, earned, step_starts, step_kind, step_value, stack,

@@ -7,14 +7,14 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from penstock.host.software.match import match_tile
+from penstock.host.software.match import SLACK, match_tile
 from penstock.host.software.order import Found
 from penstock.host.software.packed import Integers, Numbers
 from penstock.host.software.parts import Part
 from penstock.host.software.rank import Worth, rank_tile
 from penstock.host.software.segment import Coded
 
-ROOM = 1 << 20
+ROOM = 1 << 23
 """Matches that are collected before they are put aside."""
 LEAST_SHARE = 64
 """Events that are worth a thread's while."""
@@ -54,7 +54,7 @@ class Threads:
 
 def _searched(part: Part, coded: Coded, first: int, stop: int) -> Found:
     segment = part.segment
-    room = max(ROOM, 2 * len(segment))
+    room = min(max(ROOM, 2 * len(segment)), (stop - first) * len(segment)) + SLACK
     out, used = np.empty(room, np.int32), 0
     aside: list[Numbers] = []
     before = 0
@@ -64,7 +64,7 @@ def _searched(part: Part, coded: Coded, first: int, stop: int) -> Found:
             mine = ends[begin - first : begin - first + len(tile.codes)]
             done = 0
             while done < len(mine):
-                if room - used < len(segment):
+                if room - used < len(segment) + SLACK:
                     aside.append(out[:used].copy())
                     before, used = before + used, 0
                 count, used = match_tile(
@@ -72,7 +72,8 @@ def _searched(part: Part, coded: Coded, first: int, stop: int) -> Found:
                 )
                 mine[done : done + count] += before
                 done += count
-    return Found(ends, np.concatenate([*aside, out[:used]]), np.zeros(0, np.int64))
+    numbers = np.concatenate([*aside, out[:used]]) if aside else out[:used]
+    return Found(ends, numbers, np.zeros(0, np.int64))
 
 
 def _ranked(part: Part, coded: Coded, first: int, stop: int, k: int, worth: Worth) -> Found:

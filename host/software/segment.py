@@ -17,10 +17,11 @@ from penstock.gen.passes.weaken import weaken
 from penstock.gen.queryset import PROGRESS_STEP, Progress, QuerySet
 from penstock.host.events import Batch
 from penstock.host.once import once
+from penstock.host.software.cost import Cost
 from penstock.host.software.cuts import Codes
 from penstock.host.software.encode import Encoder, Entries
 from penstock.host.software.ids import Ids, bits_of, in_order
-from penstock.host.software.layout import Cost, Layout, layout_of
+from penstock.host.software.layout import Layout, layout_of
 from penstock.host.software.pack import Conditions, pack
 from penstock.host.software.pack_tables import TableRows
 from penstock.host.software.packed import Flags, Integers, Numbers, Packed
@@ -166,9 +167,10 @@ class Segment:
     def nbytes(self) -> int:
         """Memory of the ids and of all arrays."""
         packed, (layout, _) = self.packed, self._laid_out
+        lists = (array for array in layout.lists)
         arrays = [packed.literals.columns, packed.literals.weight, packed.pool, packed.starts,
-                  packed.base, packed.programs.literals.columns, *layout.blocks,
-                  *(array for array in layout.lists)]  # fmt: skip
+                  packed.base, packed.programs.literals.columns, *layout.blocks, *lists,
+                  layout.grid.row_of, layout.grid.rows, layout.grid.doubts]  # fmt: skip
         return int(self.ids.array.nbytes + sum(array.nbytes for array in arrays))
 
 

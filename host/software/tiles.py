@@ -77,6 +77,8 @@ class Scratch(NamedTuple):
     """The same of 4,096 subscriptions together."""
     codes: Codes
     """The codes of sparse events, all absent between tiles."""
+    doubtful: Words
+    """By pair, for which of what is found the rows are too coarse; where the grid has doubts."""
 
 
 def scratch_for(layout: Layout, count: int, fields: int, events: int) -> Scratch:
@@ -94,6 +96,7 @@ def scratch_for(layout: Layout, count: int, fields: int, events: int) -> Scratch
         np.zeros((count + 63) >> 6, np.uint64),
         np.zeros((count + 4095) >> 12, np.uint64),
         np.zeros((events, fields), np.uint32),
+        aligned(pairs if len(layout.grid.doubts) else 0),
     )
 
 

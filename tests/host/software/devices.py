@@ -15,21 +15,24 @@ from penstock.gen.queryset import QuerySet
 from penstock.gen.schema import Schema
 from penstock.host.columns import Column
 from penstock.host.events import Batch
-from penstock.host.software import grouping
+from penstock.host.software import grid, grouping
+from penstock.host.software.cost import Cost
 from penstock.host.software.device import SoftwareDevice
-from penstock.host.software.layout import Cost
 from penstock.sim import oracle
 
-LAYOUTS = ("flat", "blocks", "single")
-"""All in blocks for every event, in blocks that events are led to, or one by one."""
+LAYOUTS = ("flat", "coarse", "blocks", "single")
+"""All in blocks for every event, where rows may be coarse; in blocks that events are led to; or
+one by one."""
 
 
 @contextmanager
 def laid_out(layout: str):
     """Leave nothing to the cost: whatever is indexed meanwhile gets this layout."""
+    height, fewest = (8, 3) if layout == "coarse" else (grid.HEIGHT, grid.FEWEST)
     least = 1 if layout == "blocks" else 10**9
     with (
-        patch.object(Cost, "is_flat", property(lambda _: layout == "flat")),
+        patch.object(Cost, "is_flat", property(lambda _: layout in ("flat", "coarse"))),
+        patch.multiple(grid, HEIGHT=height, FEWEST=fewest),
         patch.object(grouping, "LEAST", least),
     ):
         yield

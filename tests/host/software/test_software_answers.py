@@ -83,7 +83,8 @@ def test_threads_share_a_batch_and_keep_its_order(workload):
     two.close()
 
 
-def test_many_constants_share_rows_and_the_literals_decide():
+@pytest.mark.parametrize("layout", ["flat", "blocks"])
+def test_many_constants_share_rows_and_the_literals_decide(layout):
     """More cuts than a block has rows: what rows let through is tested."""
     rng = np.random.default_rng(3)
     queries = QuerySet(Schema.of({"a": "BIGINT", "b": "DOUBLE"}))
@@ -93,8 +94,10 @@ def test_many_constants_share_rows_and_the_literals_decide():
     values = [int(value) for value in rng.integers(-(2**62), 2**62, 100)]
     cuts = [cut for s in list(queries)[:50] for cut in (s.condition.children[0].low.value,)]
     events = [{0: a + step, 1: a / 5} for a in (*values, *cuts) for step in (-1, 0, 1)]
-    device = opened(queries)
-    assert device._store.parts()[0].segment.layout.blocks.rough.any()
+    with laid_out(layout):
+        device = opened(queries)
+        made = device._store.parts()[0].segment.layout
+        assert made.blocks.rough.any() or made.grid.doubts.any()
     found = device.match(batch_of(events, queries.schema, sparse=False)).to_pylist()
     assert found == wanted(queries, events)
 

@@ -199,5 +199,5 @@ def test_ids_are_ordered_and_found_as_text_is():
     assert mine.find(sought).tolist() == [0, 1, -1, 4, -1, -1]
     assert mine.places(sought).tolist() == [0, 1, 3, 4, 5, 8]
     others = Ids(pa.array(["x", "yy"]))
-    both = gathered([mine, others], pa.array([1, 0, 1]).to_numpy(), pa.array([1, 3, 0]).to_numpy())
+    both = gathered([mine, others], pa.array([len(mine) + 1, 3, len(mine)]).to_numpy())
     assert both.to_pylist() == ["yy", "ab", "x"]

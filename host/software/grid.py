@@ -1,0 +1,206 @@
+"""Every event against all subscriptions: blocks that have rows for the same codes.
+
+Where all blocks have the same rows, which of them an event asks for is found once, and not again
+for each block. Subscriptions stand in order of their numbers, so that what is found is in order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.host.software.bits import WORDS, aligned, all_of_rows, any_of_rows, copy_row, fetch
+from penstock.host.software.blocks import WIDTH, Words
+from penstock.host.software.compiled import Scalar, compiled, loop
+from penstock.host.software.cuts import Codes
+from penstock.host.software.packed import Flags, Integers, Numbers, Packed
+
+HEIGHT = 1 << 10
+"""Rows of a block, more or less: what fits into the second nearest cache."""
+FEWEST = 8
+"""Rows of a field that has as many codes, however many fields there are."""
+
+
+class Grid(NamedTuple):
+    """Field ``fields[i]`` has the codes ``starts[i]`` up to ``starts[i + 1]`` in ``row_of``.
+
+    That says which row of each block a code has, and ``rows[height b + row]`` which subscriptions
+    of block ``b`` may hold then. Row by row, ``doubts`` says for which of them the row is too
+    coarse, so that the literals decide; it is empty if there is none.
+    """
+
+    blocks: int
+    """How many, after those of formulas; 0 if events are led to blocks by their values."""
+    height: int
+    fields: Numbers
+    starts: Integers
+    row_of: Numbers
+    rows: Words
+    doubts: Words
+
+
+NONE = aligned(0)
+NO_GRID = Grid(
+    0, 0, np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32), NONE, NONE
+)
+
+
+def grid_of(packed: Packed, members: Numbers, bare: int, rough: Words) -> Grid:
+    """The grid of the subscriptions in blocks behind the first ``bare`` ones.
+
+    In ``rough`` it sets the bits of those that have programs.
+    """
+    fields = np.unique(packed.literals.field)
+    codes = np.array([*(field.codes for field in packed.fields), 1], np.int64)[fields]
+    row_of, sizes = _shared(codes)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(codes)])
+    height, blocks = int(sizes.sum()), len(members) // WIDTH - bare
+    rows = aligned(blocks * height)
+    rows[:] = 2**64 - 1
+    doubts = aligned(blocks * height if (sizes < codes).any() else 0)
+    slot_of = np.full(len(packed.fields) + 1, -1, np.int64)
+    slot_of[fields] = np.arange(len(fields))
+    bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    has_program = np.zeros(len(packed), np.bool_)
+    has_program[packed.programs.owner] = True
+    _fill(
+        packed.starts, packed.literals.columns, packed.pool, has_program, members, bare, height,
+        slot_of, starts, row_of, bounds, rows, doubts, rough,
+    )  # fmt: skip
+    return Grid(blocks, height, fields.astype(np.int32), starts, row_of, rows, doubts)
+
+
+def doubted(grid: Grid, blocks: int) -> Words:
+    """Of so many blocks, which subscriptions some row is too coarse for."""
+    found = np.zeros((blocks, WORDS), np.uint64)
+    if len(grid.doubts):
+        rows = grid.doubts.reshape(grid.blocks, grid.height, WORDS)
+        found[blocks - grid.blocks :] = np.bitwise_or.reduce(rows, axis=1)
+    return found
+
+
+def _shared(codes: Integers) -> tuple[Numbers, Integers]:
+    """The row of each code of fields with so many codes, and how many rows each field has.
+
+    Absence has a row of its own. Where codes share rows, each row has about as many.
+    """
+    most = max(FEWEST, HEIGHT)
+    while most > FEWEST and int(np.minimum(codes, most).sum()) > HEIGHT:
+        most -= max(1, most // 16)
+    sizes = np.minimum(codes, max(FEWEST, most))
+    parts, first = [np.zeros(0, np.int64)], 0
+    for count, size in zip(codes.tolist(), sizes.tolist(), strict=True):
+        among = np.arange(count - 1) * (size - 1) // max(1, count - 1)
+        parts.append(first + np.concatenate([[0], 1 + among]))
+        first += size
+    return np.concatenate(parts).astype(np.int32), sizes
+
+
+@compiled
+def _fill(
+    starts: Integers, literals: Codes, pool: Codes, has_program: Flags, members: Numbers,
+    bare: Scalar, height: Scalar, slot_of: Integers, code_starts: Integers, row_of: Numbers,
+    bounds: Integers, rows: Words, doubts: Words, rough: Words,
+) -> None:  # fmt: skip
+    """Take each subscription's bit out of the rows that its literals do not admit."""
+    admitted = np.zeros(height, np.bool_)
+    for at in range(bare * WIDTH, len(members)):
+        number = members[at]
+        if number < 0:
+            continue
+        block = at // WIDTH
+        base = (block - bare) * height
+        word, mask = (at >> 6) & (WORDS - 1), np.uint64(1) << np.uint64(at & 63)
+        if has_program[number]:
+            rough[block, word] |= mask
+        for place in range(starts[number], starts[number + 1]):
+            slot = slot_of[literals[place, 0]]
+            own = row_of[code_starts[slot] : code_starts[slot + 1]]
+            first, stop = bounds[slot], bounds[slot + 1]
+            admitted[first:stop] = False
+            _admit(literals[place], pool, own, admitted, doubts, base, word, mask)
+            for row in range(first, stop):
+                if not admitted[row]:
+                    rows[base + row, word] &= ~mask
+
+
+@compiled
+def _admit(
+    literal: Codes, pool: Codes, own: Numbers, admitted: Flags,
+    doubts: Words, base: Scalar, word: Scalar, mask: Scalar,
+) -> None:  # fmt: skip
+    """Mark the rows in which a literal may hold, and enter those that are too coarse for it."""
+    first, stop = np.int64(literal[1]), np.int64(literal[2])
+    for n in range(stop - first if literal[3] else 1):
+        begin: Scalar = first
+        end: Scalar = stop
+        if literal[3]:
+            begin, end = np.int64(pool[2 * (first + n)]), np.int64(pool[2 * (first + n) + 1])
+        end = min(end, len(own))
+        if begin >= end:
+            continue
+        admitted[own[begin] : own[end - 1] + 1] = True
+        if begin and own[begin - 1] == own[begin]:
+            doubts[base + own[begin], word] |= mask
+        if end < len(own) and own[end] == own[end - 1]:
+            doubts[base + own[end - 1], word] |= mask
+
+
+@compiled
+def meet_all(
+    codes: Codes, first: Scalar, count: Scalar, bare: Scalar, grid: Grid, alive: Words,
+    rough: Words, pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
+    doubtful: Words,
+) -> Scalar:  # fmt: skip
+    """Hold events against all blocks, as many of them as there is room for; how many.
+
+    A pair is found where it stands itself, and so is what is doubtful of it.
+    """
+    blocks, height, fields, starts, row_of, rows, doubts = grid
+    every = bare + blocks
+    count = min(count, len(pair_block) // every)
+    asked = np.empty((count, len(fields)), np.int32)
+    for event in range(count):
+        pair_starts[event + 1] = (event + 1) * every
+        for n in range(len(fields)):
+            asked[event, n] = row_of[starts[n] + codes[first + event, fields[n]]]
+        for block in range(every):
+            pair_block[event * every + block] = block
+        for block in range(bare):
+            result[event * every + block] = event * every + block
+            copy_row(found, event * every + block, alive, block)
+    _run_grid(count, bare, every, height, asked, alive, rows, result, found)
+    if len(doubts):
+        _find_doubts(count, bare, every, height, asked, rough, doubts, result, doubtful)
+    return count
+
+
+@loop
+def _run_grid(
+    count: Scalar, bare: Scalar, every: Scalar, height: Scalar, asked: Numbers, alive: Words,
+    rows: Words, result: Numbers, found: Words,
+) -> None:  # fmt: skip
+    ahead = (height + count - 1) // count
+    for block in range(bare, every):
+        base = (block - bare) * height
+        soon = base + height
+        for event in range(count):
+            for row in range(soon + event * ahead, min(soon + (event + 1) * ahead, len(rows))):
+                fetch(rows, row)
+            pair = event * every + block
+            some = all_of_rows(found, pair, alive, block, rows, base, asked, event)
+            result[pair] = pair if some else -1
+
+
+@loop
+def _find_doubts(
+    count: Scalar, bare: Scalar, every: Scalar, height: Scalar, asked: Numbers, rough: Words,
+    doubts: Words, result: Numbers, doubtful: Words,
+) -> None:  # fmt: skip
+    for block in range(bare, every):
+        base = (block - bare) * height
+        for event in range(count):
+            pair = event * every + block
+            if result[pair] >= 0:
+                any_of_rows(doubtful, pair, rough, block, doubts, base, asked, event)
