@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.gen.errors import DataError, Problem, QueryError, nearest
 from penstock.gen.expr import MAX_WEIGHT, Subscription, attributes_of, leaves_of
@@ -68,11 +69,7 @@ class QuerySet:
 
     def copy(self) -> QuerySet:
         """A set of the same subscriptions; changes to one do not reach the other."""
-        made = self.empty()
-        made._entries = self._entries.copy()
-        made._tables, made._table_starts = self._tables.copy(), self._table_starts.copy()
-        made._rows = self._rows
-        return made
+        return self._of(self._entries.copy())
 
     def add(
         self,
@@ -156,6 +153,25 @@ class QuerySet:
         self._tables += other._tables
         self._table_starts += [start + self._rows for start in other._table_starts]
         self._rows += other._rows
+
+    def split(self, count: int) -> list[QuerySet]:
+        """So many sets that have the subscriptions between them, about as many each, or none.
+
+        All ids of one lie before those of the next. Each set keeps the order of adding.
+        """
+        if count < 1:
+            raise ValueError(f"a set is split into 1 or more, not {count}")
+        ids, entries = (
+            np.fromiter(values, object, len(self))
+            for values in (self._entries, self._entries.values())
+        )
+        order = np.asarray(pc.sort_indices(pa.array(ids, pa.large_string())))
+        sets = []
+        for number in range(count):
+            first, stop = (len(self) * n // count for n in (number, number + 1))
+            chosen = np.sort(order[first:stop])
+            sets.append(self._of(dict(zip(ids[chosen], entries[chosen], strict=True))))
+        return sets
 
     def remove(self, id: str) -> None:
         """Take a subscription out; KeyError if there is none of this id."""
@@ -264,6 +280,13 @@ class QuerySet:
                 message = "matches every event" if certain else "can never match"
                 found.append(Problem(message, subscription.place, subscription=subscription.id))
         return found
+
+    def _of(self, entries: dict[str, Subscription | int]) -> QuerySet:
+        """A set of some entries of this one, whose tables they share."""
+        made = self.empty()
+        made._entries, made._rows = entries, self._rows
+        made._tables, made._table_starts = self._tables.copy(), self._table_starts.copy()
+        return made
 
     def _made(self, entry: Subscription | int) -> Subscription:
         if isinstance(entry, Subscription):

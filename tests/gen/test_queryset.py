@@ -243,3 +243,32 @@ def test_owner_or_expiry_that_is_none_is_refused(queries, more, error, message):
     with pytest.raises(error, match=message):
         queries.add("x", "n = 1", **more)
     assert "x" not in queries
+
+
+def test_parts_have_the_subscriptions_between_them_by_id(queries):
+    queries.add("\U0001f600", "n = 1")
+    queries.add("\uffff", "n = 1", owner="ann", expires=datetime(2030, 1, 1, tzinfo=UTC))
+    queries.remove("t1")
+    for count in (1, 2, 3, 8):
+        parts = queries.split(count)
+        assert [id for part in parts for id in sorted(part.ids)] == sorted(queries.ids)
+        assert len(parts) == count and {len(part) for part in parts} <= {5 // count, 5 // count + 1}
+        for part in parts:
+            assert [*part.ids] == [id for id in queries.ids if id in part.ids]
+            assert [*part] == [queries[id] for id in part.ids]
+    first, second = queries.split(2)
+    assert [*first.ids] == ["cheap", "named"] and [*second.ids] == ["t2", "\U0001f600", "\uffff"]
+    assert [rows.tolist() for _, rows in first.tables] == [[]]
+    assert [rows.tolist() for _, rows in second.tables] == [[1]]
+    assert [single.id for single in second.singles] == ["\U0001f600", "\uffff"]
+    assert second.owned_by("ann").to_pylist() == ["\uffff"] and len([*second.expiries()]) == 1
+
+
+def test_parts_change_by_themselves(queries):
+    first, second = queries.split(2)
+    first.add_predicates(predicates(("t1", "n", "=", [5]), ("t9", "n", "=", [9])))
+    second.remove("t2")
+    assert first["t1"] != queries["t1"] and "t9" not in queries
+    assert "t2" in queries and [*second] == [queries["t1"]]
+    with pytest.raises(ValueError, match="split into 1 or more, not 0"):
+        queries.split(0)
