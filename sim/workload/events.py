@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from penstock.gen.errors import DataError, nearest
 from penstock.gen.schema import Schema, arrow_type
 from penstock.sim.workload.attributes import (
+    CHUNK,
     EVENT_STREAM,
     chunks,
     draw_counts,
@@ -44,23 +46,30 @@ def generate_events(spec: WorkloadSpec, expressions: pa.Table | None = None) -> 
 
 def event_chunks(spec: WorkloadSpec) -> Iterator[pa.Table]:
     """The same table in pieces, each from a stream of random numbers of its own."""
-    calibration = calibrate(spec)
-    topics = topic_table(spec, calibration.topics) if calibration.topics else None
-    names = pa.array(spec.attribute_names)
     for number, _, rows in chunks(spec.events):
-        rng = stream(spec.seed, EVENT_STREAM, number)
-        counts = draw_counts(rng, spec.pair_range, rows)
-        attributes = _attributes(rng, spec, topics, calibration, rows)
-        used = np.arange(attributes.shape[1]) < counts[:, None]
-        attributes[~used] = spec.attributes
-        # Sorting moves the unused places to the end, where `used` has them.
-        codes = np.sort(attributes, axis=1)[used]
-        values = spec.value_draw.quantile(rng.random(len(codes))).astype(np.int32)
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-        maps = pa.MapArray.from_arrays(
-            pa.array(offsets), names.take(pa.array(codes)), pa.array(values)
-        )
-        yield pa.table({"attributes": maps})
+        yield event_chunk(spec, number, rows)
+
+
+def event_chunk(spec: WorkloadSpec, number: int, rows: int = CHUNK) -> pa.Table:
+    """One of the pieces, drawn without those before it, however many events the spec has."""
+    topics, names = _topics(spec), pa.array(spec.attribute_names)
+    rng = stream(spec.seed, EVENT_STREAM, number)
+    counts = draw_counts(rng, spec.pair_range, rows)
+    attributes = _attributes(rng, spec, topics, calibrate(spec), rows)
+    used = np.arange(attributes.shape[1]) < counts[:, None]
+    attributes[~used] = spec.attributes
+    # Sorting moves the unused places to the end, where `used` has them.
+    codes = np.sort(attributes, axis=1)[used]
+    values = spec.value_draw.quantile(rng.random(len(codes))).astype(np.int32)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    maps = pa.MapArray.from_arrays(pa.array(offsets), names.take(pa.array(codes)), pa.array(values))
+    return pa.table({"attributes": maps})
+
+
+@lru_cache(maxsize=2)
+def _topics(spec: WorkloadSpec) -> Integers | None:
+    topics = calibrate(spec).topics
+    return topic_table(spec, topics) if topics else None
 
 
 def _attributes(
