@@ -7,7 +7,8 @@ events.transform(match(rules))
 """
 
 from penstock.spark_bridge.published import publish
+from penstock.spark_bridge.sources import register_sources
 from penstock.spark_bridge.transform import match, top_k
 from penstock.spark_bridge.udf import register
 
-__all__ = ["match", "publish", "register", "top_k"]
+__all__ = ["match", "publish", "register", "register_sources", "top_k"]

@@ -63,6 +63,21 @@ MAY_IMPORT = {
         "pyspark",
         LIBRARIES,
     ),
+    "spark_bridge.sources": (
+        "spark_bridge",
+        "penstock",
+        "host",
+        "gen.schema",
+        "gen.types",
+        "gen.errors",
+        "gen.queryset",
+        "gen.policy",
+        "gen.arrow",
+        "gen.tables",  # files as the command line reads them
+        "sim.workload",  # who draws the events of streams
+        "pyspark",
+        LIBRARIES,
+    ),
     "constraints": ("constraints", "amaranth", LIBRARIES),
     "penstock": ("penstock", *ROOMS, "pyspark", LIBRARIES),
     "benches": (
