@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -38,12 +39,13 @@ class Sender:
         self._parcel = packed(queries)
         self._digest = digest_of(self._parcel)
 
-    def to(self, spark: Any) -> Shipment:
-        if len(self._parcel) <= MOST_INLINE:
+    def to(self, spark: Any, *, others: int = 0) -> Shipment:
+        """What brings the set to the workers, where so many other sets come in the same task."""
+        if len(self._parcel) * (1 + others) <= MOST_INLINE:
             return Shipment(self._digest, self._parcel)
         shipment = Shipment(self._digest, None)
         with _LOCK:
-            known = _SENT.setdefault(_key(spark), set())
+            known = _SENT.setdefault(session_key(spark), set())
             if shipment.file not in known:
                 _add_file(spark, _written(shipment.file, self._parcel))
                 known.add(shipment.file)
@@ -65,23 +67,46 @@ def arrived(shipment: Shipment) -> QuerySet:
     return unpacked(parcel, "what reached this worker")
 
 
+def on_workers(function: str, *values: Any) -> Callable[..., Any]:
+    """What workers run: a function of this package, by module and name, on batches and values.
+
+    It is sent as code with plain values, so that a worker without this package can say so.
+    """
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        from importlib import import_module
+
+        module, name = function.split(".")
+        try:
+            work = getattr(import_module(f"penstock.spark_bridge.{module}"), name)
+        except ImportError as error:
+            raise RuntimeError(
+                f"a Spark worker cannot import penstock: {error}. Install penstock with its "
+                "dependencies where the workers run, or send it: spark-submit --py-files "
+                "penstock.zip, or sparkContext.addPyFile"
+            ) from None
+        yield from work(batches, *values)
+
+    return run
+
+
 _LOCK = Lock()
 _SENT: dict[str, set[str]] = {}
 """By session or application, what its workers have."""
 _FOLDERS: list[str] = []
 
 
-def _key(spark: Any) -> str:
-    return str(spark.session_id if _is_remote(spark) else spark.sparkContext.applicationId)
+def session_key(spark: Any) -> str:
+    return str(spark.session_id if is_remote(spark) else spark.sparkContext.applicationId)
 
 
-def _is_remote(spark: Any) -> bool:
+def is_remote(spark: Any) -> bool:
     """Whether a session is one of Spark Connect."""
     return "connect" in type(spark).__module__
 
 
 def _add_file(spark: Any, path: Path) -> None:
-    if _is_remote(spark):
+    if is_remote(spark):
         spark.addArtifacts(str(path), file=True)
     else:
         spark.sparkContext.addFile(str(path))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import pyarrow as pa
 
 from penstock.engines import ENGINES
 from penstock.gen.errors import DeviceError
 from penstock.gen.queryset import QuerySet
 from penstock.spark_bridge.columns import check_map, check_new, needed, present
 from penstock.spark_bridge.published import COLUMN, LastVersion, last_version, rules_of
-from penstock.spark_bridge.shipping import Sender
+from penstock.spark_bridge.sharded import (
+    ShardedFolder,
+    ShardedRules,
+    checked,
+    sharded,
+    shards_for,
+)
+from penstock.spark_bridge.shipping import Sender, on_workers
 from penstock.spark_bridge.worker import Job
 
 if TYPE_CHECKING:
@@ -32,6 +37,7 @@ def match(
     output: str = "ids",
     events: str | None = None,
     into: str | None = None,
+    shards: int | None = None,
 ) -> Transform:
     """A column with the rules that match each row.
 
@@ -44,10 +50,14 @@ def match(
 
     ``rules`` may also be the folder where versions of them are published: each job, or micro-batch
     of a stream, uses the last, and a column ``rules_version`` says which that was.
+
+    A set that is larger than a worker is cut into ``shards``, and a worker has one at a time; None
+    cuts by the size of the set, and leaves published rules whole. The answers are the same, but
+    rows come in another order.
     """
     if output not in OUTPUTS:
         raise ValueError(f"unknown output {output!r}; there are {', '.join(OUTPUTS)}")
-    return _Matching(rules, engine, output, events, into, 0, {})
+    return _Matching(rules, engine, output, events, into, 0, {}, shards)
 
 
 def top_k(
@@ -59,6 +69,7 @@ def top_k(
     output: str = "ids",
     events: str | None = None,
     into: str | None = None,
+    shards: int | None = None,
 ) -> Transform:
     """A column with the k best rules that match each row, best first, equal scores by id.
 
@@ -70,7 +81,7 @@ def top_k(
         raise ValueError(f"unknown output {output!r}; top_k has 'ids' and 'pairs'")
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
-    return _Matching(rules, engine, output, events, into, k, dict(weights or {}))
+    return _Matching(rules, engine, output, events, into, k, dict(weights or {}), shards)
 
 
 class _Matching:
@@ -85,17 +96,21 @@ class _Matching:
         into: str | None,
         k: int,
         weights: dict[str, int],
+        shards: int | None,
     ) -> None:
         if engine not in ENGINES:
             raise DeviceError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
         self._folder: Path | None = None
-        self._sender: Sender | None = None
+        self._rules: Sender | ShardedRules | ShardedFolder | None = None
         if isinstance(rules, QuerySet):
-            self._sender, self._schema, self._tested = Sender(rules), rules.schema, rules.tested
+            last, count = rules, shards_for(len(rules), shards)
+            self._rules = ShardedRules(rules, count) if count > 1 else Sender(rules)
         else:
             self._folder = Path(rules).absolute()
             last = rules_of(self._folder, last_version(self._folder))
-            self._schema, self._tested = last.schema, last.tested
+            if shards is not None and checked(shards) > 1:
+                self._rules = ShardedFolder(self._folder, shards)
+        self._schema, self._tested = last.schema, last.tested
         for name, weight in weights.items():
             self._schema[name]  # KeyError if there is none
             if weight < 0:
@@ -116,18 +131,18 @@ class _Matching:
                 columns = needed(present(self._schema, frame), frame)
         if self._folder:
             frame = _with_version(frame, self._folder)
+        folder = str(self._folder) if self._folder else None
         job = Job(
-            self._shipment(frame),
-            str(self._folder) if self._folder else None,
-            self._engine, columns, self._events, self._output, self._k, self._weights, self._into,
+            None, folder, self._engine, columns, self._events,
+            self._output, self._k, self._weights, self._into,
         )  # fmt: skip
-        return frame.mapInArrow(on_workers(tuple(job)), _extended(frame, added))
-
-    def _shipment(self, frame: DataFrame) -> tuple[str, bytes | None] | None:
-        if self._sender is None:
-            return None
-        digest, parcel = self._sender.to(frame.sparkSession)
-        return digest, parcel
+        schema = _extended(frame, added)
+        if isinstance(self._rules, ShardedRules | ShardedFolder):
+            return sharded(frame, job, self._rules.to(frame.sparkSession), schema)
+        if self._rules is not None:
+            sent = self._rules.to(frame.sparkSession)
+            job = job._replace(shipment=(sent.digest, sent.parcel))
+        return frame.mapInArrow(on_workers("worker.matched", tuple(job)), schema)
 
     def _added(self) -> dict[str, str]:
         """The new columns with their types."""
@@ -140,12 +155,10 @@ class _Matching:
 
 def _with_version(frame: DataFrame, folder: Path) -> DataFrame:
     """The rows with the version of the rules, one for all rows of a job or micro-batch."""
-    from pyspark.sql.functions import broadcast
-
     spark = frame.sparkSession
     spark.dataSource.register(LastVersion)
     version = spark.read.format(LastVersion.name()).load(str(folder))
-    return frame.crossJoin(broadcast(version))
+    return frame.withColumn(COLUMN, version.scalar())  # a join might ask once for each task
 
 
 def _extended(frame: DataFrame, added: Mapping[str, str]) -> Any:
@@ -154,21 +167,3 @@ def _extended(frame: DataFrame, added: Mapping[str, str]) -> Any:
 
     more = [StructField(name, _parse_datatype_string(of)) for name, of in added.items()]
     return StructType([*frame.schema.fields, *more])
-
-
-def on_workers(job: tuple[Any, ...]) -> Callable[..., Any]:
-    """The function that workers run. It is sent as code with plain values, so that a worker
-    without this package can say so."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        try:
-            from penstock.spark_bridge.worker import Job, matched
-        except ImportError as error:
-            raise RuntimeError(
-                f"a Spark worker cannot import penstock: {error}. Install penstock with its "
-                "dependencies where the workers run, or send it: spark-submit --py-files "
-                "penstock.zip, or sparkContext.addPyFile"
-            ) from None
-        yield from matched(batches, Job(*job))
-
-    return run

@@ -14,11 +14,13 @@ import penstock
 from penstock.gen.errors import DataError, nearest
 from penstock.gen.queryset import QuerySet
 from penstock.host.matcher import Matcher
-from penstock.spark_bridge.published import COLUMN, rules_of
+from penstock.spark_bridge.published import COLUMN, digest_at, rules_of
 from penstock.spark_bridge.shipping import Shipment, arrived
 
 MOST_OPEN = 4
 """Engines that a worker keeps; the one that was not asked for longest goes first."""
+MOST_BYTES = 2_000_000_000
+"""Of the answers to a batch: Arrow's lists of text end at 2 GiB."""
 
 
 class Job(NamedTuple):
@@ -39,18 +41,38 @@ class Job(NamedTuple):
     into: str
 
 
-def matched(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Batches of rows with what matches them."""
+Numbering = Callable[[pa.Array], pa.Array]
+
+
+class Opened(NamedTuple):
+    """An engine, and what tells the places of ids among all of its set."""
+
+    matcher: Matcher
+    numbers_of: Numbering
+
+
+class Key(NamedTuple):
+    """What an engine of this process is for."""
+
+    rules: str
+    """The digest of the rules, or the folder where they are published."""
+    engine: str
+    part: str = ""
+    """Which version, which shard. Of the shards of the same rules only one is open."""
+
+
+def matched(batches: Iterator[pa.RecordBatch], values: tuple[Any, ...]) -> Iterator[pa.RecordBatch]:
+    """Batches of rows with what matches them, as the values of a `Job` say."""
+    job = Job(*values)
     for batch in batches:
         if not batch.num_rows:
             continue
-        yield _with_answers(batch, answers(batch, job), job)
+        yield with_answers(batch, answers(events_of(batch, job), _asked(batch, job), job), job)
 
 
-def answers(batch: pa.RecordBatch, job: Job) -> pa.Array:
-    """A list for each row: of ids, of numbers, or of ids and scores."""
-    matcher, numbers_of = _asked(batch, job)
-    events = _events(batch, job)
+def answers(events: pa.Table, opened: Opened, job: Job) -> pa.ListArray:
+    """A list for each event: of ids, of numbers, or of ids and scores."""
+    matcher, numbers_of = opened
     if job.k:
         return _one(matcher.top_k(events, job.k, weights=job.weights))
     found = _one(matcher.match(events))
@@ -78,31 +100,52 @@ def called(
     rows = len(next(iter(columns.values()), ()))
     events = pa.table({"": pa.nulls(rows), **columns})
     sent = Shipment(*shipment)
-    matcher, _ = _opened(sent.digest, engine, lambda: arrived(sent))
-    return _one(matcher.match(events))
+    opened = open_once(Key(sent.digest, engine), lambda: started(arrived(sent), engine))
+    return _one(opened.matcher.match(events))
 
 
 def _one(table: pa.Table) -> pa.ListArray:
-    return table["matches"].combine_chunks()
+    matches = table["matches"]
+    if matches.nbytes > MOST_BYTES:
+        raise DataError(too_much(len(matches), matches.nbytes))
+    return matches.combine_chunks()
 
 
-def _asked(batch: pa.RecordBatch, job: Job) -> tuple[Matcher, Numbering]:
+def too_much(events: int, size: int) -> str:
+    """What is wrong with answers that are too large to be handed on."""
+    return (
+        f"what matches {events:,} events takes {size / 2**30:.1f} GiB, too much for one batch\n"
+        "hint: lower spark.sql.execution.arrow.maxRecordsPerBatch, "
+        "or ask for output='numbers' or top_k"
+    )
+
+
+def _asked(batch: pa.RecordBatch, job: Job) -> Opened:
     if job.shipment is not None:
         shipment = Shipment(*job.shipment)
-        return _opened(shipment.digest, job.engine, lambda: arrived(shipment))
+        key = Key(shipment.digest, job.engine)
+        return open_once(key, lambda: started(arrived(shipment), job.engine))
     assert job.folder is not None
     folder, version = Path(job.folder), batch.column(COLUMN)[0].as_py()
-    return _opened(f"{folder} {version}", job.engine, lambda: rules_of(folder, version))
+    key = Key(job.folder, job.engine, published_name(folder, version))
+    return open_once(key, lambda: started(rules_of(folder, version), job.engine))
 
 
-def _events(batch: pa.RecordBatch, job: Job) -> pa.Table:
+def published_name(folder: Path, version: int) -> str:
+    """What tells a version of published rules from all others that a folder ever has."""
+    return f"version {version}, {digest_at(folder, version)}"
+
+
+def events_of(batch: pa.RecordBatch, job: Job) -> pa.Table:
+    """What the engine takes of a batch of rows."""
     if job.events is not None:
         return pa.table({job.events: batch.column(job.events)})
     columns = {attribute: batch.column(column) for column, attribute in job.columns}
     return pa.table({"": pa.nulls(batch.num_rows), **columns})  # the first counts the rows
 
 
-def _with_answers(batch: pa.RecordBatch, found: pa.ListArray, job: Job) -> pa.RecordBatch:
+def with_answers(batch: pa.RecordBatch, found: pa.ListArray, job: Job) -> pa.RecordBatch:
+    """Rows with a list each, or a row for each that is in a list."""
     if job.output != "pairs":
         return batch.append_column(job.into, found)
     rows = batch.take(pa.array(np.repeat(np.arange(batch.num_rows), np.diff(found.offsets))))
@@ -113,30 +156,41 @@ def _with_answers(batch: pa.RecordBatch, found: pa.ListArray, job: Job) -> pa.Re
     return rows.append_column(job.into, id).append_column("score", score)
 
 
-Numbering = Callable[[pa.Array], pa.Array]
-_OPEN: dict[tuple[str, str], tuple[Matcher, Numbering]] = {}
-"""The engines of this process by their rules and kind, the last one that was asked for at the end.
-Rules go by their digest, or by the folder and version where they were published."""
+_OPEN: dict[Key, Opened] = {}
+"""The engines of this process, the last one that was asked for at the end."""
 
 
-def _opened(name: str, engine: str, rules: Callable[[], QuerySet]) -> tuple[Matcher, Numbering]:
-    """The engine of a query set, opened when this process first sees its name."""
-    key = (name, engine)
+def open_once(key: Key, make: Callable[[], Opened]) -> Opened:
+    """The engine of a key, made when this process first asks for it."""
     known = _OPEN.pop(key, None)
     if known is None:
         while len(_OPEN) >= MOST_OPEN:
-            _OPEN.pop(next(iter(_OPEN)))[0].close()
-        queries = rules()
-        known = penstock.open(queries, engine=engine), _Numbers([*queries.ids]).of
+            _close(next(iter(_OPEN)))
+        known = make()
     _OPEN[key] = known
     return known
+
+
+def close_others(key: Key) -> None:
+    """Close what is open of the same rules: its memory is needed for another shard of them."""
+    for other in [k for k in _OPEN if k.rules == key.rules and k != key]:
+        _close(other)
+
+
+def started(queries: QuerySet, engine: str, first: int = 0) -> Opened:
+    """An engine for a set whose first id in order has a number."""
+    return Opened(penstock.open(queries, engine=engine), _Numbers([*queries.ids], first).of)
+
+
+def _close(key: Key) -> None:
+    _OPEN.pop(key).matcher.close()
 
 
 class _Numbers:
     """The place of each id among all in order; the table is made when it is first needed."""
 
-    def __init__(self, ids: list[str]) -> None:
-        self._ids = sorted(ids)
+    def __init__(self, ids: list[str], first: int) -> None:
+        self._ids, self._first = sorted(ids), first
         self._table: Any = None
 
     def of(self, ids: pa.Array) -> pa.Array:
@@ -147,11 +201,11 @@ class _Numbers:
         found = self._table.find(ids)
         if found is None:
             raise DataError("a match is of no subscription that was sent")
-        return pa.array(found, pa.int32())
+        return pa.array(found + np.int32(self._first), pa.int32())
 
 
 @atexit.register
 def close_all() -> None:
     """Close what is open in this process."""
     while _OPEN:
-        _OPEN.popitem()[1][0].close()
+        _close(next(iter(_OPEN)))
