@@ -134,8 +134,14 @@ def _write(
 
 @loop
 def _search(starts: Numbers, data: Bytes, others: Numbers, text: Bytes, found: Numbers) -> None:
+    """Both are in order, so each is looked for from the last one on, in steps that grow."""
+    low = 0
     for number in range(len(found)):
-        low, high = 0, len(starts) - 1
+        high, step = low, 1
+        while high < len(starts) - 1 and _is_below(starts, data, high, others, text, number):
+            low, high = high + 1, high + 1 + step
+            step += step
+        high = min(high, len(starts) - 1)
         while low < high:
             middle = (low + high) >> 1
             if _is_below(starts, data, middle, others, text, number):

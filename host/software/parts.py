@@ -41,6 +41,8 @@ class Part:
 
     def without(self, numbers: Numbers) -> Part:
         """The same less some subscriptions that are there."""
+        if not len(numbers):
+            return self
         alive = Alive(self.alive.in_blocks.copy(), self.alive.by_number.copy())
         _clear(numbers, self.segment.places, alive.in_blocks.reshape(-1), alive.by_number)
         return Part(self.segment, alive, self.count - len(numbers))

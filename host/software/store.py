@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Condition, Thread
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.host.software.ids import Ids, in_order
 from penstock.host.software.merge import merged
-from penstock.host.software.packed import Integers
+from penstock.host.software.packed import Integers, Numbers
 from penstock.host.software.parts import Part
 from penstock.host.software.segment import segment_of
 
@@ -70,17 +70,16 @@ class Store:
         with self._changed:
             waiting = {id for id in ids if id in self._waiting}
             others, _ = in_order(pa.array(sorted({*ids} - waiting), pa.string()))
-            found = [part.find(others) for part in self._parts]
+            found = list(_found_in(self._parts, others))
             known = np.logical_or.reduce([numbers >= 0 for numbers in found])
             if not known.all():
                 unknown = others.array[int(np.argmin(known))].as_py()
                 raise KeyError(f"no subscription {unknown!r} on the device")
             for id in waiting:
                 self._waiting.remove(id)
-            self._put(
-                part.without(numbers[numbers >= 0]) if (numbers >= 0).any() else part
-                for part, numbers in zip(self._parts, found, strict=True)
-            )
+            changed = zip(self._parts, found, strict=False)  # none of the others has any
+            fewer = (part.without(numbers[numbers >= 0]) for part, numbers in changed)
+            self._put((*fewer, *self._parts[len(found) :]))
 
     def where(self, id: str) -> str:
         """Whether a subscription is in the main part, or still behind it."""
@@ -161,6 +160,17 @@ class Store:
         first = places[0] if places else len(self._parts)  # parts that are empty by now are gone
         others = [part for part in self._parts if part.segment not in old]
         self._put((*others[:first], kept, *others[first:]))
+
+
+def _found_in(parts: Sequence[Part], ids: Ids) -> Iterator[Numbers]:
+    """The numbers of some ids in each part, up to the one with the last of them."""
+    known = np.zeros(len(ids), bool)
+    for part in parts:
+        numbers = part.find(ids)
+        yield numbers
+        known |= numbers >= 0
+        if known.all():
+            return
 
 
 def _to_merge(parts: Sequence[Part]) -> tuple[Part, ...]:
