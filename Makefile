@@ -5,7 +5,7 @@ STAMP := .venv/.set-up
 # Java and C++ as set-up found or installed them, then the tools of .venv by name.
 IN_VENV := . .venv/env.sh && export PATH="$(CURDIR)/.venv/bin:$$PATH" &&
 
-.PHONY: help setup run sim test lint format fuzz verify bench plots lock dist clean
+.PHONY: help setup run sim spark test lint format fuzz verify bench plots lock dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,10 @@ sim: setup ## compile the example, simulate it and check it against the referenc
 	@$(IN_VENV) penstock build examples/trades/rules.sql -o build/trades --area
 	@$(IN_VENV) penstock match examples/trades/rules.sql examples/trades/events.csv --engine simulated
 	@$(IN_VENV) python examples/trades/simulate.py
+
+spark: setup ## run the example in Spark: rules on a DataFrame of trades
+	@$(IN_VENV) spark-submit --master 'local[2]' --conf spark.log.level=ERROR \
+	  --conf spark.ui.showConsoleProgress=false examples/spark_alerts.py $(ARGS)
 
 test: setup ## run the tests, without the slow ones
 	@$(IN_VENV) HYPOTHESIS_PROFILE=ci pytest $(ARGS)
