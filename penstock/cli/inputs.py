@@ -73,7 +73,7 @@ def _count(text: str) -> int:
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--engine", choices=list(ENGINES), default="reference", help="default: %(default)s"
+        "--engine", choices=list(ENGINES), default="software", help="default: %(default)s"
     )
 
 
