@@ -21,6 +21,10 @@ HEIGHT = 1 << 10
 FEWEST = 8
 """Rows of a field that has as many codes, however many fields there are."""
 
+USES, NEAR = 256, 1 << 12
+"""Events that are taken at a time: so many, to use rows more than once, or as many as make so many
+pairs, all of which the cache still has when they are read."""
+
 
 class Grid(NamedTuple):
     """Field ``fields[i]`` has the codes ``starts[i]`` up to ``starts[i + 1]`` in ``row_of``.
@@ -159,7 +163,7 @@ def meet_all(
     """
     blocks, height, fields, starts, row_of, rows, doubts = grid
     every = bare + blocks
-    count = min(count, len(pair_block) // every)
+    count = min(count, len(pair_block) // every, max(USES, NEAR // every))
     asked = np.empty((count, len(fields)), np.int32)
     for event in range(count):
         pair_starts[event + 1] = (event + 1) * every
@@ -170,16 +174,16 @@ def meet_all(
         for block in range(bare):
             result[event * every + block] = event * every + block
             copy_row(found, event * every + block, alive, block)
-    _run_grid(count, bare, every, height, asked, alive, rows, result, found)
-    if len(doubts):
-        _find_doubts(count, bare, every, height, asked, rough, doubts, result, doubtful)
+    _run_grid(
+        count, bare, every, height, asked, alive, rough, rows, doubts, result, found, doubtful
+    )
     return count
 
 
 @loop
 def _run_grid(
     count: Scalar, bare: Scalar, every: Scalar, height: Scalar, asked: Numbers, alive: Words,
-    rows: Words, result: Numbers, found: Words,
+    rough: Words, rows: Words, doubts: Words, result: Numbers, found: Words, doubtful: Words,
 ) -> None:  # fmt: skip
     ahead = (height + count - 1) // count
     for block in range(bare, every):
@@ -189,18 +193,9 @@ def _run_grid(
             for row in range(soon + event * ahead, min(soon + (event + 1) * ahead, len(rows))):
                 fetch(rows, row)
             pair = event * every + block
-            some = all_of_rows(found, pair, alive, block, rows, base, asked, event)
-            result[pair] = pair if some else -1
-
-
-@loop
-def _find_doubts(
-    count: Scalar, bare: Scalar, every: Scalar, height: Scalar, asked: Numbers, rough: Words,
-    doubts: Words, result: Numbers, doubtful: Words,
-) -> None:  # fmt: skip
-    for block in range(bare, every):
-        base = (block - bare) * height
-        for event in range(count):
-            pair = event * every + block
-            if result[pair] >= 0:
+            if not all_of_rows(found, pair, alive, block, rows, base, asked, event):
+                result[pair] = -1
+                continue
+            result[pair] = pair
+            if len(doubts):
                 any_of_rows(doubtful, pair, rough, block, doubts, base, asked, event)
