@@ -18,6 +18,7 @@ from penstock.gen.schema import Attribute, Schema
 from penstock.host.explain import Explanation, explain
 from penstock.host.matcher import Matcher
 from penstock.host.statistics import Stats
+from penstock.outlines import outline
 
 __version__ = "0.1.0"
 
@@ -40,6 +41,7 @@ __all__ = [
     "load_policy",
     "load_schema",
     "open",
+    "outline",
     "parse_policy",
     "parse_schema",
 ]

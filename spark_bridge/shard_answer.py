@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from penstock.gen.errors import DataError
+from penstock.spark_bridge.observed import Tally, with_numbers
 from penstock.spark_bridge.published import rules_of
 from penstock.spark_bridge.shard_cut import blob, rows_in
 from penstock.spark_bridge.shipping import Shipment, arrived
@@ -48,6 +49,7 @@ def answered(
 ) -> Iterator[pa.RecordBatch]:
     """The answers to pieces, each by the shard that it was sent to."""
     job, shards = Job(*job_values), Shards(*shard_values)
+    tally = Tally() if job.is_observed else None
     for batch in batches:
         for row in range(batch.num_rows):
             piece = batch.slice(row, 1)
@@ -56,7 +58,11 @@ def answered(
             found = answers(events, _opened(number, version, job, shards), job)
             columns = {name: piece[name] for name in ANSWERS if name in piece.schema.names}
             columns["answers"] = pa.array([_blob_of(found)], pa.binary())
-            yield pa.RecordBatch.from_pydict(columns).select(ANSWERS)
+            answer = pa.RecordBatch.from_pydict(columns).select(ANSWERS)
+            if tally:  # every shard has the events: those of the piece with the rows count
+                is_bearer = piece["rows"][0].is_valid
+                answer = with_numbers(answer, tally.numbers(found, counts_events=is_bearer))
+            yield answer
 
 
 def _blob_of(found: pa.ListArray) -> bytes:

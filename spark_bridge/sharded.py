@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.gen.errors import DataError
 from penstock.gen.queryset import QuerySet
+from penstock.spark_bridge.observed import NUMBERS, NUMBERS_IN_SPARK, Observer, observed
 from penstock.spark_bridge.shard_answer import ANSWERS_IN_SPARK, Shards
 from penstock.spark_bridge.shard_cut import PIECES_IN_SPARK
 from penstock.spark_bridge.shipping import Sender, is_remote, on_workers, session_key
@@ -48,6 +49,20 @@ class ShardedRules:
         self._senders = [Sender(shard) for shard in sets]
         self._firsts = [sum(map(len, sets[:number])) for number in range(count)]
 
+    @property
+    def nbytes(self) -> int:
+        return sum(sender.nbytes for sender in self._senders)
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether all of them go in the task."""
+        return all(sender.is_inline(len(self._senders) - 1) for sender in self._senders)
+
+    @property
+    def rules(self) -> list[QuerySet]:
+        """The shards as they were when they were packed."""
+        return [sender.rules for sender in self._senders]
+
     def to(self, spark: Any) -> Shards:
         others = len(self._senders) - 1
         sent = [sender.to(spark, others=others) for sender in self._senders]
@@ -61,13 +76,16 @@ class ShardedFolder:
     """Published rules in shards: each worker reads a version, and keeps the shard that it needs."""
 
     def __init__(self, folder: Path, count: int) -> None:
+        self.count = count
         self._shards = Shards(str(folder), count, [], [])
 
     def to(self, spark: Any) -> Shards:
         return self._shards
 
 
-def sharded(frame: DataFrame, job: Job, shards: Shards, schema: Any) -> DataFrame:
+def sharded(
+    frame: DataFrame, job: Job, shards: Shards, schema: Any, observer: Observer | None = None
+) -> DataFrame:
     """The rows of a DataFrame, of that schema once they have what matches them."""
     if frame.isStreaming:
         raise DataError(
@@ -84,9 +102,12 @@ def sharded(frame: DataFrame, job: Job, shards: Shards, schema: Any) -> DataFram
     )
     # Partitions whose number is asked for are never coalesced: a task has one shard.
     by_shard = pieces.repartitionById(shards.number * slots, "place")
+    numbers = f", `{NUMBERS}` {NUMBERS_IN_SPARK}" if observer else ""
     answers = by_shard.mapInArrow(
-        on_workers("shard_answer.answered", values, tuple(shards)), ANSWERS_IN_SPARK
+        on_workers("shard_answer.answered", values, tuple(shards)), ANSWERS_IN_SPARK + numbers
     )
+    if observer:
+        answers = observed(answers, observer)
     # By task and not by piece: so all pieces of a task are of the same time that it was computed.
     by_piece = answers.repartition("task").sortWithinPartitions("task", "number")
     return by_piece.mapInArrow(on_workers("shard_merge.merged", values, shards.number), schema)

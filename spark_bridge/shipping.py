@@ -39,9 +39,22 @@ class Sender:
         self._parcel = packed(queries)
         self._digest = digest_of(self._parcel)
 
+    @property
+    def nbytes(self) -> int:
+        return len(self._parcel)
+
+    @property
+    def rules(self) -> QuerySet:
+        """The set as it was when it was packed."""
+        return unpacked(self._parcel)
+
+    def is_inline(self, others: int = 0) -> bool:
+        """Whether the set goes in the task, where so many other sets come in the same task."""
+        return self.nbytes * (1 + others) <= MOST_INLINE
+
     def to(self, spark: Any, *, others: int = 0) -> Shipment:
         """What brings the set to the workers, where so many other sets come in the same task."""
-        if len(self._parcel) * (1 + others) <= MOST_INLINE:
+        if self.is_inline(others):
             return Shipment(self._digest, self._parcel)
         shipment = Shipment(self._digest, None)
         with _LOCK:
@@ -78,6 +91,8 @@ def on_workers(function: str, *values: Any) -> Callable[..., Any]:
 
         module, name = function.split(".")
         try:
+            from penstock.spark_bridge.worker import short_errors
+
             work = getattr(import_module(f"penstock.spark_bridge.{module}"), name)
         except ImportError as error:
             raise RuntimeError(
@@ -85,7 +100,8 @@ def on_workers(function: str, *values: Any) -> Callable[..., Any]:
                 "dependencies where the workers run, or send it: spark-submit --py-files "
                 "penstock.zip, or sparkContext.addPyFile"
             ) from None
-        yield from work(batches, *values)
+        with short_errors():
+            yield from work(batches, *values)
 
     return run
 

@@ -36,13 +36,14 @@ def _on_workers(shipment: tuple[Any, ...], engine: str, names: list[str]) -> Cal
 
     def run(*values, **named):  # type: ignore[no-untyped-def]  # Spark would read the types
         try:
-            from penstock.spark_bridge.worker import called
+            from penstock.spark_bridge.worker import called, short_errors
         except ImportError as error:
             raise RuntimeError(
                 f"a Spark worker cannot import penstock: {error}. Install penstock with its "
                 "dependencies where the workers run, or send it: spark-submit --py-files "
                 "penstock.zip, or sparkContext.addPyFile"
             ) from None
-        return called(shipment, engine, names, values, named)
+        with short_errors():
+            return called(shipment, engine, names, values, named)
 
     return run

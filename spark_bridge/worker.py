@@ -1,9 +1,15 @@
-"""What runs in Spark's Python workers: engines that stay open, and the batches that they answer."""
+"""What runs in Spark's Python workers: engines that stay open, and the batches that they answer.
+
+A worker answers in one thread, so nothing here is locked.
+"""
 
 from __future__ import annotations
 
 import atexit
+import os
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 import penstock
-from penstock.gen.errors import DataError, nearest
+from penstock.gen.errors import DataError, PenstockError, nearest
 from penstock.gen.queryset import QuerySet
 from penstock.host.matcher import Matcher
+from penstock.spark_bridge.observed import SPENT, Tally, with_numbers
 from penstock.spark_bridge.published import COLUMN, digest_at, rules_of
 from penstock.spark_bridge.shipping import Shipment, arrived
 
@@ -39,6 +46,8 @@ class Job(NamedTuple):
     """How many of the best; 0 for all that matches."""
     weights: dict[str, int]
     into: str
+    is_observed: bool = False
+    """Whether batches bear the numbers that metrics are made of."""
 
 
 Numbering = Callable[[pa.Array], pa.Array]
@@ -64,14 +73,28 @@ class Key(NamedTuple):
 def matched(batches: Iterator[pa.RecordBatch], values: tuple[Any, ...]) -> Iterator[pa.RecordBatch]:
     """Batches of rows with what matches them, as the values of a `Job` say."""
     job = Job(*values)
+    tally = Tally() if job.is_observed else None
     for batch in batches:
         if not batch.num_rows:
             continue
-        yield with_answers(batch, answers(events_of(batch, job), _asked(batch, job), job), job)
+        found = answers(events_of(batch, job), _asked(batch, job), job)
+        rows = with_answers(batch, found, job)
+        if tally:
+            rows = with_numbers(
+                rows if rows.num_rows else _one_row(batch, job), tally.numbers(found)
+            )
+        yield rows
 
 
 def answers(events: pa.Table, opened: Opened, job: Job) -> pa.ListArray:
     """A list for each event: of ids, of numbers, or of ids and scores."""
+    began = time.perf_counter()
+    found = _answers(events, opened, job)
+    SPENT.matching_seconds += time.perf_counter() - began
+    return found
+
+
+def _answers(events: pa.Table, opened: Opened, job: Job) -> pa.ListArray:
     matcher, numbers_of = opened
     if job.k:
         return _one(matcher.top_k(events, job.k, weights=job.weights))
@@ -156,6 +179,23 @@ def with_answers(batch: pa.RecordBatch, found: pa.ListArray, job: Job) -> pa.Rec
     return rows.append_column(job.into, id).append_column("score", score)
 
 
+def _one_row(batch: pa.RecordBatch, job: Job) -> pa.RecordBatch:
+    """A row without a match, to bear the numbers of a batch that has no pairs; Spark drops it."""
+    row = batch.slice(0, 1).append_column(job.into, pa.nulls(1, pa.string()))
+    return row.append_column("score", pa.nulls(1, pa.int64())) if job.k else row
+
+
+@contextmanager
+def short_errors() -> Iterator[None]:
+    """Have Spark say what an error of ours says, and not through which of our calls it came."""
+    try:
+        yield
+    except PenstockError:
+        # Spark reads it as it reports the error, and then ends this process: it is for no other.
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        raise
+
+
 _OPEN: dict[Key, Opened] = {}
 """The engines of this process, the last one that was asked for at the end."""
 
@@ -166,7 +206,10 @@ def open_once(key: Key, make: Callable[[], Opened]) -> Opened:
     if known is None:
         while len(_OPEN) >= MOST_OPEN:
             _close(next(iter(_OPEN)))
+        began = time.perf_counter()
         known = make()
+        SPENT.opened += 1
+        SPENT.opening_seconds += time.perf_counter() - began
     _OPEN[key] = known
     return known
 
@@ -206,6 +249,10 @@ class _Numbers:
 
 @atexit.register
 def close_all() -> None:
-    """Close what is open in this process."""
+    """Close what is open in this process.
+
+    Python calls it at exit. Workers that Spark's daemon has forked end without: it kills them, or
+    they leave by `os._exit`, and the system takes back what they hold.
+    """
     while _OPEN:
         _close(next(iter(_OPEN)))

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from penstock.gen.passes.weaken import weaken
 from penstock.gen.queryset import Progress, QuerySet
 from penstock.host.software.grid import doubted
 from penstock.host.software.packed import CutField, Field
-from penstock.host.software.segment import Segment, segment_of
+from penstock.host.software.segment import WIDEST_PAIR_BITS, Segment, segment_of
 
 FIELDS_SHOWN = 20
 
@@ -40,7 +41,8 @@ def _lines(segment: Segment, queries: QuerySet) -> Iterator[str]:
         yield ""
         yield "finished one by one, where the index lets an event through"
         for number in list(segment.residuals)[:FIELDS_SHOWN]:
-            yield f"  {ids[number].as_py()}"
+            _, reason = weaken(segment.residuals[number], widest_pair_bits=WIDEST_PAIR_BITS)
+            yield f"  {ids[number].as_py()}: {reason}"
         if len(segment.residuals) > FIELDS_SHOWN:
             yield f"  and {len(segment.residuals) - FIELDS_SHOWN:,} more"
 
