@@ -1,7 +1,7 @@
 """Draw what the benchmarks have measured: circuits by subscriptions, engines by expressions.
 
-Reads ``benches/results`` and writes ``area.svg``, ``clock.svg``, ``compile-time.svg`` and
-``time-per-event.svg`` beside this file. The same results give the same bytes.
+Reads ``benches/results`` and writes ``area.svg``, ``clock.svg``, ``compile-time.svg``,
+``spark.svg`` and ``time-per-event.svg`` beside this file. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import spark_rates
 import time_per_event
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -201,6 +202,7 @@ def draw(results_folder: Path, folder: Path) -> None:
         for name in PLOTS:
             _save(drawn(name, results), folder / f"{name}.svg")
         _save(time_per_event.drawn(results_folder), folder / "time-per-event.svg")
+        _save(spark_rates.drawn(results_folder), folder / "spark.svg")
 
 
 def _save(figure: Figure, path: Path) -> None:

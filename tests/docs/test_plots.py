@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-NAMES = ["area.svg", "clock.svg", "compile-time.svg", "time-per-event.svg"]
+NAMES = ["area.svg", "clock.svg", "compile-time.svg", "spark.svg", "time-per-event.svg"]
 
 
 @pytest.fixture
@@ -49,7 +49,17 @@ SOFTWARE = [
         ("times the scan", 1_000, 2.0),
     ]
 ]
-RESULTS = {"route": ROUTE, "circuit": CIRCUIT, "software": SOFTWARE}
+SPARK = [
+    {"result": result, "parameters": {"part": part, "expressions": size, "what": what}}
+    for part, what, size, result in [
+        ("contestants", "penstock", 1_000, 2e6),
+        ("contestants", "penstock", 100, 2.1e6),
+        ("contestants", "Spark join", 100, 4e5),
+        ("contestants", "penstock, by Spark join", 100, 5.2),
+        ("scaling", "penstock", 10_000, 1e6),
+    ]
+]
+RESULTS = {"route": ROUTE, "circuit": CIRCUIT, "software": SOFTWARE, "spark": SPARK}
 
 
 @pytest.fixture
@@ -92,6 +102,17 @@ def test_every_peer_has_its_points_in_the_plot(plots: ModuleType, results: Path)
     uni, zipf, dense = module.drawn(results).axes
     assert list(uni.lines[0].get_xdata()) == [1_000, 10_000, 100_000, 1_000_000]
     assert [len(axes.lines) for axes in (uni, zipf, dense)] == [4 + 2, 3, 1]
+    plots.plt.close("all")
+
+
+def test_rates_in_spark_are_those_of_its_contestants(plots: ModuleType, results: Path) -> None:
+    module = plots.spark_rates
+    assert module.measured(results) == {
+        "penstock": {1_000: 2e6, 100: 2.1e6}, "Spark join": {100: 4e5}
+    }  # fmt: skip
+    (axes,) = module.drawn(results).axes
+    assert [list(line.get_xdata()) for line in axes.lines] == [[100, 1_000], [100]]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     plots.plt.close("all")
 
 
