@@ -79,7 +79,7 @@ def _or_of_row(typing: Any, rows: Any, row: Any) -> Any:
 def _rows_together(joined: Callable[[Any, Any, Any], Any]) -> Any:
     """``into[place]`` is ``start[row]`` joined with ``rows[base + n]`` for all n in ``asked[at]``.
 
-    The result has the bits of all words joined by OR.
+    The result has a bit for each word that is not 0 then.
     """
 
     @intrinsic
@@ -104,7 +104,7 @@ def _rows_together(joined: Callable[[Any, Any, Any], Any]) -> Any:
             made = builder.load(one)
             target = _pointer(context, builder, kinds[0], args[0], args[1])
             builder.store(made, target, align=8)
-            return builder.call(_reduction(builder), [made])
+            return _filled(builder, made)
 
         if asked.dtype != types.int32 or asked.ndim != 2 or asked.layout != "C":
             return None
@@ -120,8 +120,7 @@ def _filled_words(typing: Any, rows: Any, row: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         source = _pointer(context, builder, signature.args[0], args[0], args[1])
-        flags = builder.icmp_unsigned("!=", builder.load(source, align=8), ir.Constant(_ROW, None))
-        return builder.zext(builder.bitcast(flags, ir.IntType(WORDS)), ir.IntType(64))
+        return _filled(builder, builder.load(source, align=8))
 
     return _on_rows(types.uint64, rows, row), generate
 
@@ -179,7 +178,6 @@ def _read_word(typing: Any, data: Any, place: Any) -> Any:
 
 RowsLoop: TypeAlias = Callable[[Any, Any, Any, Any, Any, Any, Any, Any], int]
 all_of_rows: RowsLoop = _rows_together(lambda builder, mine, theirs: builder.and_(mine, theirs))
-any_of_rows: RowsLoop = _rows_together(lambda builder, mine, theirs: builder.or_(mine, theirs))
 count_bits = cast("Callable[[Any], int]", _count_bits)
 lowest_bit = cast("Callable[[Any], int]", _lowest_bit)
 or_of_row = cast("Callable[[Any, Any], int]", _or_of_row)
@@ -194,6 +192,12 @@ def aligned(rows: int) -> npt.NDArray[np.uint64]:
     room = np.zeros((rows + 1) * WORDS, np.uint64)
     skipped = -room.ctypes.data // room.itemsize % WORDS
     return room[skipped : skipped + rows * WORDS].reshape(rows, WORDS)
+
+
+def _filled(builder: Any, row: Any) -> Any:
+    """A bit for each word of a row that is not 0."""
+    flags = builder.icmp_unsigned("!=", row, ir.Constant(_ROW, None))
+    return builder.zext(builder.bitcast(flags, ir.IntType(WORDS)), ir.IntType(64))
 
 
 def _reduction(builder: Any) -> Any:

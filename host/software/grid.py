@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.host.software.bits import WORDS, aligned, all_of_rows, any_of_rows, copy_row, fetch
+from penstock.host.software.bits import WORDS, aligned, all_of_rows, copy_row, fetch
 from penstock.host.software.blocks import WIDTH, Words
+from penstock.host.software.boxes import MOST_CODES, MOST_FIELDS, Halves, boxes_for, narrow
 from penstock.host.software.compiled import Scalar, compiled, loop
 from penstock.host.software.cuts import Codes
 from penstock.host.software.packed import Flags, Integers, Numbers, Packed
 
-HEIGHT = 1 << 10
+HEIGHT = 1024
 """Rows of a block, more or less: what fits into the second nearest cache."""
 FEWEST = 8
 """Rows of a field that has as many codes, however many fields there are."""
@@ -30,8 +31,8 @@ class Grid(NamedTuple):
     """Field ``fields[i]`` has the codes ``starts[i]`` up to ``starts[i + 1]`` in ``row_of``.
 
     That says which row of each block a code has, and ``rows[height b + row]`` which subscriptions
-    of block ``b`` may hold then. Row by row, ``doubts`` says for which of them the row is too
-    coarse, so that the literals decide; it is empty if there is none.
+    of block ``b`` may hold then. If rows are too coarse to decide, ``boxes`` has what each
+    subscription asks of the codes, or else `Blocks.rough` says whose literals decide.
     """
 
     blocks: int
@@ -41,19 +42,19 @@ class Grid(NamedTuple):
     starts: Integers
     row_of: Numbers
     rows: Words
-    doubts: Words
+    boxes: Halves
 
 
-NONE = aligned(0)
 NO_GRID = Grid(
-    0, 0, np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32), NONE, NONE
-)
+    0, 0, np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32),
+    aligned(0), boxes_for(0, 0),
+)  # fmt: skip
 
 
 def grid_of(packed: Packed, members: Numbers, bare: int, rough: Words) -> Grid:
     """The grid of the subscriptions in blocks behind the first ``bare`` ones.
 
-    In ``rough`` it sets the bits of those that have programs.
+    In ``rough`` it sets the bits of those that have programs, or that nothing else here decides.
     """
     fields = np.unique(packed.literals.field)
     codes = np.array([*(field.codes for field in packed.fields), 1], np.int64)[fields]
@@ -62,7 +63,9 @@ def grid_of(packed: Packed, members: Numbers, bare: int, rough: Words) -> Grid:
     height, blocks = int(sizes.sum()), len(members) // WIDTH - bare
     rows = aligned(blocks * height)
     rows[:] = 2**64 - 1
-    doubts = aligned(blocks * height if (sizes < codes).any() else 0)
+    fit = len(fields) <= MOST_FIELDS and codes.max(initial=0) <= MOST_CODES
+    is_coarse = (sizes < codes).any()
+    boxes = boxes_for(len(packed) if is_coarse and fit else 0, len(fields))
     slot_of = np.full(len(packed.fields) + 1, -1, np.int64)
     slot_of[fields] = np.arange(len(fields))
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
@@ -70,18 +73,9 @@ def grid_of(packed: Packed, members: Numbers, bare: int, rough: Words) -> Grid:
     has_program[packed.programs.owner] = True
     _fill(
         packed.starts, packed.literals.columns, packed.pool, has_program, members, bare, height,
-        slot_of, starts, row_of, bounds, rows, doubts, rough,
+        slot_of, starts, row_of, bounds, rows, boxes, rough,
     )  # fmt: skip
-    return Grid(blocks, height, fields.astype(np.int32), starts, row_of, rows, doubts)
-
-
-def doubted(grid: Grid, blocks: int) -> Words:
-    """Of so many blocks, which subscriptions some row is too coarse for."""
-    found = np.zeros((blocks, WORDS), np.uint64)
-    if len(grid.doubts):
-        rows = grid.doubts.reshape(grid.blocks, grid.height, WORDS)
-        found[blocks - grid.blocks :] = np.bitwise_or.reduce(rows, axis=1)
-    return found
+    return Grid(blocks, height, fields.astype(np.int32), starts, row_of, rows, boxes)
 
 
 def _shared(codes: Integers) -> tuple[Numbers, Integers]:
@@ -105,7 +99,7 @@ def _shared(codes: Integers) -> tuple[Numbers, Integers]:
 def _fill(
     starts: Integers, literals: Codes, pool: Codes, has_program: Flags, members: Numbers,
     bare: Scalar, height: Scalar, slot_of: Integers, code_starts: Integers, row_of: Numbers,
-    bounds: Integers, rows: Words, doubts: Words, rough: Words,
+    bounds: Integers, rows: Words, boxes: Halves, rough: Words,
 ) -> None:  # fmt: skip
     """Take each subscription's bit out of the rows that its literals do not admit."""
     admitted = np.zeros(height, np.bool_)
@@ -123,19 +117,21 @@ def _fill(
             own = row_of[code_starts[slot] : code_starts[slot + 1]]
             first, stop = bounds[slot], bounds[slot + 1]
             admitted[first:stop] = False
-            _admit(literals[place], pool, own, admitted, doubts, base, word, mask)
+            is_sure = _admit(literals[place], pool, own, admitted)
+            if len(boxes) and not literals[place, 3]:
+                narrow(boxes, number, slot, literals[place, 1], literals[place, 2])
+            elif not is_sure:
+                rough[block, word] |= mask
             for row in range(first, stop):
                 if not admitted[row]:
                     rows[base + row, word] &= ~mask
 
 
 @compiled
-def _admit(
-    literal: Codes, pool: Codes, own: Numbers, admitted: Flags,
-    doubts: Words, base: Scalar, word: Scalar, mask: Scalar,
-) -> None:  # fmt: skip
-    """Mark the rows in which a literal may hold, and enter those that are too coarse for it."""
+def _admit(literal: Codes, pool: Codes, own: Numbers, admitted: Flags) -> Scalar:
+    """Mark the rows in which a literal may hold; whether it does wherever they say so."""
     first, stop = np.int64(literal[1]), np.int64(literal[2])
+    is_sure = True
     for n in range(stop - first if literal[3] else 1):
         begin: Scalar = first
         end: Scalar = stop
@@ -146,44 +142,45 @@ def _admit(
             continue
         admitted[own[begin] : own[end - 1] + 1] = True
         if begin and own[begin - 1] == own[begin]:
-            doubts[base + own[begin], word] |= mask
+            is_sure = False
         if end < len(own) and own[end] == own[end - 1]:
-            doubts[base + own[end - 1], word] |= mask
+            is_sure = False
+    return is_sure
 
 
 @compiled
 def meet_all(
     codes: Codes, first: Scalar, count: Scalar, bare: Scalar, grid: Grid, alive: Words,
-    rough: Words, pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
-    doubtful: Words,
+    pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words, points: Halves,
 ) -> Scalar:  # fmt: skip
     """Hold events against all blocks, as many of them as there is room for; how many.
 
-    A pair is found where it stands itself, and so is what is doubtful of it.
+    A pair is found where it stands itself.
     """
-    blocks, height, fields, starts, row_of, rows, doubts = grid
+    blocks, height, fields, starts, row_of, rows, boxes = grid
     every = bare + blocks
     count = min(count, len(pair_block) // every, max(USES, NEAR // every))
     asked = np.empty((count, len(fields)), np.int32)
     for event in range(count):
         pair_starts[event + 1] = (event + 1) * every
         for n in range(len(fields)):
-            asked[event, n] = row_of[starts[n] + codes[first + event, fields[n]]]
+            code = codes[first + event, fields[n]]
+            asked[event, n] = row_of[starts[n] + code]
+            if len(boxes):
+                points[event, n] = code
         for block in range(every):
             pair_block[event * every + block] = block
         for block in range(bare):
             result[event * every + block] = event * every + block
             copy_row(found, event * every + block, alive, block)
-    _run_grid(
-        count, bare, every, height, asked, alive, rough, rows, doubts, result, found, doubtful
-    )
+    _run_grid(count, bare, every, height, asked, alive, rows, result, found)
     return count
 
 
 @loop
 def _run_grid(
     count: Scalar, bare: Scalar, every: Scalar, height: Scalar, asked: Numbers, alive: Words,
-    rough: Words, rows: Words, doubts: Words, result: Numbers, found: Words, doubtful: Words,
+    rows: Words, result: Numbers, found: Words,
 ) -> None:  # fmt: skip
     ahead = (height + count - 1) // count
     for block in range(bare, every):
@@ -193,9 +190,5 @@ def _run_grid(
             for row in range(soon + event * ahead, min(soon + (event + 1) * ahead, len(rows))):
                 fetch(rows, row)
             pair = event * every + block
-            if not all_of_rows(found, pair, alive, block, rows, base, asked, event):
-                result[pair] = -1
-                continue
-            result[pair] = pair
-            if len(doubts):
-                any_of_rows(doubtful, pair, rough, block, doubts, base, asked, event)
+            is_left = all_of_rows(found, pair, alive, block, rows, base, asked, event)
+            result[pair] = pair if is_left else -1

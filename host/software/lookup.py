@@ -69,25 +69,25 @@ def _bucketed(cuts: Keys, starts: Integers) -> tuple[Codes, Integers, Integers]:
 
 @inlined
 def _code(
-    key: Scalar, field: Scalar, cuts: Keys, starts: Integers, buckets: Codes,
-    bucket_starts: Integers, shifts: Integers,
+    key: Scalar, first: Scalar, stop: Scalar, lowest: Scalar, highest: Scalar, shift: Scalar,
+    bucket: Scalar, cuts: Keys, buckets: Codes,
 ) -> Scalar:  # fmt: skip
-    """Count the cuts at or below a key, plus one."""
-    first, stop = starts[field], starts[field + 1]
-    if first == stop:
-        return np.int64(LOWEST)
-    lowest, shift = cuts[first], np.uint64(shifts[field])
-    offset = np.uint64(min(np.int64(key), cuts[stop - 1])) - np.uint64(lowest)
-    stretch = np.int64(0) if key < lowest else np.int64(offset >> shift) + 1
-    bucket = bucket_starts[field] + stretch
-    low = first + np.int64(buckets[bucket + (shift == 0)])
-    high = first + np.int64(buckets[bucket + 1])
-    while low < high:
-        middle = (low + high) >> 1
-        if cuts[middle] <= key:
-            low = middle + 1
-        else:
-            high = middle
+    """Count the cuts at or below a key, of those from ``first`` to ``stop``, plus one."""
+    key = np.int64(key)
+    offset = (np.uint64(min(key, highest)) - np.uint64(lowest)) >> shift
+    at = bucket + (np.int64(0) if key < lowest else np.int64(offset) + 1)
+    low = first + np.int64(buckets[np.uint64(at + (shift == 0))])
+    high = first + np.int64(buckets[np.uint64(at + 1)])
+    # Mostly one cut or none: to look at one takes less than to foresee whether there is one.
+    is_above = (low < high) & (cuts[np.uint64(min(low, stop - 1))] <= key)
+    low += is_above
+    if is_above & (low < high):
+        while low < high:
+            middle = (low + high) >> 1
+            if cuts[middle] <= key:
+                low = middle + 1
+            else:
+                high = middle
     return np.int64(LOWEST) + low - first
 
 
@@ -97,8 +97,14 @@ def write_column(
     bucket_starts: Integers, shifts: Integers, codes: Codes,
 ) -> None:  # fmt: skip
     """The code of each key of one field."""
+    first, stop = starts[field], starts[field + 1]
+    if first == stop:
+        codes[:] = LOWEST
+        return
+    lowest, highest = cuts[first], cuts[stop - 1]
+    shift, bucket = np.uint64(shifts[field]), bucket_starts[field]
     for n in range(len(keys)):
-        codes[n] = _code(keys[n], field, cuts, starts, buckets, bucket_starts, shifts)
+        codes[n] = _code(keys[n], first, stop, lowest, highest, shift, bucket, cuts, buckets)
 
 
 @loop
@@ -121,4 +127,10 @@ def write_entries(
             at = places[events[n]]
             places[events[n]] = at + 1
             into_fields[at] = field
-            into[at] = _code(keys[n], field, cuts, starts, buckets, bucket_starts, shifts)
+            first, stop = starts[field], starts[field + 1]
+            into[at] = LOWEST
+            if first < stop:
+                into[at] = _code(
+                    keys[n], first, stop, cuts[first], cuts[stop - 1], np.uint64(shifts[field]),
+                    bucket_starts[field], cuts, buckets,
+                )  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 from penstock.host.software.admission import has
 from penstock.host.software.bits import ONE, WORDS, count_bits, filled_words, lowest_bit
 from penstock.host.software.blocks import Words
+from penstock.host.software.boxes import Halves, is_in
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
 from penstock.host.software.layout import Layout
@@ -23,31 +24,42 @@ def match_tile(
     tile: Tile, first: Scalar, layout: Layout, tests: Tests, alive: Alive,
     scratch: Scratch, out: Numbers, used: Scalar, ends: Integers,
 ) -> tuple[Scalar, Scalar]:  # fmt: skip
-    """Match events from ``first`` on, while there is room; how many, and how far ``out`` is used.
+    """Match events from ``first`` on, while there is room; up to which, and how far in ``out``.
 
     The numbers of the subscriptions that match event ``e`` end at ``ends[e]`` in ``out``.
     """
+    count: Scalar = 1
+    while count and first < len(tile.codes):
+        count, used = _match_some(tile, first, layout, tests, alive, scratch, out, used, ends)
+        first += count
+    return first, used
+
+
+@compiled
+def _match_some(
+    tile: Tile, first: Scalar, layout: Layout, tests: Tests, alive: Alive,
+    scratch: Scratch, out: Numbers, used: Scalar, ends: Integers,
+) -> tuple[Scalar, Scalar]:  # fmt: skip
+    """Match as many events as there is room for on the way; how many, and how far in ``out``."""
     codes, field_starts, fields = tile
     (members, _, _, _, rough), _, always, lists, grid = layout
     _, shift, cells, _, _, single_starts, singles = lists
     starts, literals, pool, program, program_starts, tested, jumps = tests
-    (pair_starts, pair_block, result, found, _, _, _, seen, parts, _, doubtful) = scratch
+    pair_starts, pair_block, result, found, _, _, _, seen, parts, _, points = scratch
     by_number = alive.by_number
     count = meet(tile, first, layout, alive, scratch)
     is_in_order = grid.blocks > 0 and grid.blocks == always
-    by_pair = len(doubtful) > 0
-    doubts = doubtful if by_pair else rough
     if is_in_order:
         return _write_events(
-            first, count, always, codes, doubts, by_pair, result, found,
+            first, count, always, codes, rough, grid.boxes, points, result, found,
             starts, literals, pool, program, program_starts, tested, jumps, out, used, ends,
         )  # fmt: skip
     for event in range(first, first + count):
         if len(out) - used < len(program):
             return event - first, used
         _mark_event(
-            event, first, codes, field_starts, fields, members, doubts, by_pair, shift, cells,
-            single_starts, singles, by_number, pair_starts, pair_block, result, found,
+            event, first, codes, field_starts, fields, members, rough, grid.boxes, points, shift,
+            cells, single_starts, singles, by_number, pair_starts, pair_block, result, found,
             seen, parts, starts, literals, pool, program, program_starts, tested, jumps,
         )  # fmt: skip
         used = _drain(seen, parts, out, used)
@@ -84,7 +96,7 @@ def _mark(number: Scalar, seen: Words, parts: Words) -> None:
 @loop
 def _mark_event(
     event: Scalar, first: Scalar, codes: Codes, field_starts: Integers, fields: Numbers,
-    members: Numbers, rough: Words, by_pair: Scalar, shift: Integers, cells: Integers,
+    members: Numbers, rough: Words, boxes: Halves, points: Halves, shift: Integers, cells: Integers,
     single_starts: Integers, singles: Numbers, alive: Words,
     pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
     seen: Words, parts: Words,
@@ -98,12 +110,14 @@ def _mark_event(
         block = np.int64(pair_block[pair])
         for word in range(WORDS):
             bits = found[result[pair], word]
-            doubtful = bits & rough[pair if by_pair else block, word]
+            doubtful = bits & rough[block, word]
             bits ^= doubtful
             base = (block * WORDS + word) * 64
             while bits:
-                _mark(np.int64(members[base + lowest_bit(bits)]), seen, parts)
+                number = np.int64(members[base + lowest_bit(bits)])
                 bits &= bits - ONE
+                if len(boxes) == 0 or is_in(boxes, number, points, event - first):
+                    _mark(number, seen, parts)
             while doubtful:
                 number = np.int64(members[base + lowest_bit(doubtful)])
                 doubtful &= doubtful - ONE
@@ -130,8 +144,8 @@ def _mark_event(
 
 @loop
 def _write_events(
-    begin: Scalar, count: Scalar, blocks: Scalar, codes: Codes, rough: Words, by_pair: Scalar,
-    result: Numbers, found: Words, starts: Integers, literals: Codes, pool: Codes,
+    begin: Scalar, count: Scalar, blocks: Scalar, codes: Codes, rough: Words, boxes: Halves,
+    points: Halves, result: Numbers, found: Words, starts: Integers, literals: Codes, pool: Codes,
     program: Numbers, program_starts: Integers, tested: Codes, jumps: Numbers,
     out: Numbers, used: Scalar, ends: Integers,
 ) -> tuple[Scalar, Scalar]:  # fmt: skip
@@ -143,13 +157,14 @@ def _write_events(
             pair = (event - begin) * blocks + block
             if result[pair] < 0:
                 continue
-            words: Scalar = filled_words(found, pair)
+            at = np.int64(result[pair])
+            words: Scalar = filled_words(found, at)
             while words:
                 word = lowest_bit(words)
                 words &= words - ONE
-                bits = found[pair, word]
+                bits = found[at, word]
                 place = (block * WORDS + word) * 64
-                doubtful = bits & rough[pair if by_pair else block, word]
+                doubtful = bits & rough[block, word]
                 while doubtful:
                     bit = lowest_bit(doubtful)
                     doubtful &= doubtful - ONE
@@ -158,6 +173,12 @@ def _write_events(
                         program, program_starts, tested, jumps,
                     ):  # fmt: skip
                         bits ^= ONE << np.uint64(bit)
+                if len(boxes):
+                    while bits:
+                        out[used] = number = place + lowest_bit(bits)
+                        bits &= bits - ONE
+                        used += is_in(boxes, number, points, event - begin)
+                    continue
                 # Mostly two or fewer: to write two takes less than to foresee how many.
                 matches = count_bits(bits)
                 for n in range(SLACK):

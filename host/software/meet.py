@@ -24,16 +24,14 @@ FEW = 8
 def meet(tile: Tile, first: Scalar, layout: Layout, alive: Alive, scratch: Scratch) -> Scalar:
     """Hold events from ``first`` on against the blocks that they come to; how many events."""
     codes, field_starts, fields = tile
-    (members, slot_starts, slots, rows, rough), formulas, always, lists, grid = layout
+    (members, slot_starts, slots, rows, _), formulas, always, lists, grid = layout
     _, shift, cells, block_starts, blocks, _, _ = lists
-    (pair_starts, pair_block, result, found, by_block, order, pair_event, _, _, _, doubtful) = (
-        scratch
-    )
+    pair_starts, pair_block, result, found, by_block, order, pair_event, _, _, _, points = scratch
     count = min(len(pair_starts) - 1, len(codes) - first)
     if grid.blocks:
         count = meet_all(
-            codes, first, count, always - grid.blocks, grid, alive.in_blocks, rough,
-            pair_starts, pair_block, result, found, doubtful,
+            codes, first, count, always - grid.blocks, grid, alive.in_blocks,
+            pair_starts, pair_block, result, found, points,
         )  # fmt: skip
     else:
         count = _pair_up(

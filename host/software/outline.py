@@ -8,7 +8,6 @@ import numpy as np
 
 from penstock.gen.passes.weaken import weaken
 from penstock.gen.queryset import Progress, QuerySet
-from penstock.host.software.grid import doubted
 from penstock.host.software.packed import CutField, Field
 from penstock.host.software.segment import WIDEST_PAIR_BITS, Segment, segment_of
 
@@ -60,7 +59,7 @@ def _layout_lines(segment: Segment) -> Iterator[str]:
     count = len(blocks.starts) - 1
     formulas = (len(layout.formulas.starts) - 1) // 512
     in_blocks = int(np.count_nonzero(blocks.members >= 0))
-    rough = int(np.bitwise_count(blocks.rough | doubted(layout.grid, len(blocks.rough))).sum())
+    rough = int(np.bitwise_count(blocks.rough).sum())
     yield "layout"
     yield f"  every event against all blocks, thought to take  {1e6 * cost.all_blocks:>9,.2f} us"
     yield f"  events led to blocks by their values             {1e6 * cost.by_access:>9,.2f} us"
@@ -68,6 +67,7 @@ def _layout_lines(segment: Segment) -> Iterator[str]:
     yield ""
     yield f"  {in_blocks:,} subscriptions in {count:,} blocks of 512"
     yield f"  {layout.always:,} blocks for every event, {formulas:,} of them of formulas"
-    yield f"  {rough:,} for which rows are too coarse, so that literals decide"
+    yield f"  {len(layout.grid.boxes):,} for which rows are too coarse, so that their ranges decide"
+    yield f"  {rough:,} of which one literal after the other is looked at"
     yield f"  {len(segment) - in_blocks:,} one by one, by {len(lists.fields):,} access attributes"
     yield f"  {segment.nbytes:,} bytes"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from penstock.host.software.admission import has
 from penstock.host.software.bits import ONE, WORDS, lowest_bit
 from penstock.host.software.blocks import WIDTH, Words
+from penstock.host.software.boxes import Halves, is_in
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
 from penstock.host.software.layout import Layout
@@ -157,7 +158,7 @@ def _offer(
 @loop
 def _rank_event(
     event: Scalar, first: Scalar, k: Scalar, codes: Codes, field_starts: Integers, fields: Numbers,
-    members: Numbers, rough: Words, by_pair: Scalar, shift: Integers, cells: Integers,
+    members: Numbers, rough: Words, boxes: Halves, points: Halves, shift: Integers, cells: Integers,
     single_starts: Integers, singles: Numbers, alive: Words,
     pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
     starts: Integers, literals: Codes, pool: Codes, program: Numbers,
@@ -174,15 +175,18 @@ def _rank_event(
             continue
         for word in range(WORDS):
             bits = found[result[pair], word]
-            doubtful = rough[pair if by_pair else block, word]
+            doubtful = rough[block, word]
             while bits:
                 bit = lowest_bit(bits)
                 bits &= bits - ONE
                 number = np.int64(members[(block * WORDS + word) * 64 + bit])
-                if doubtful >> np.uint64(bit) & ONE and not holds(
-                    number, codes, event, starts, literals, pool,
-                    program, program_starts, tested, jumps,
-                ):  # fmt: skip
+                if doubtful >> np.uint64(bit) & ONE:
+                    if not holds(
+                        number, codes, event, starts, literals, pool,
+                        program, program_starts, tested, jumps,
+                    ):  # fmt: skip
+                        continue
+                elif len(boxes) and not is_in(boxes, number, points, event - first):
                     continue
                 score = sure[number]
                 if program[number] >= 0:
@@ -213,31 +217,32 @@ def _rank_event(
 
 @compiled
 def rank_tile(
-    tile: Tile, first: Scalar, k: Scalar, layout: Layout, tests: Tests, alive: Alive, worth: Worth,
+    tile: Tile, k: Scalar, layout: Layout, tests: Tests, alive: Alive, worth: Worth,
     scratch: Scratch, scores: Integers, numbers: Numbers, used: Scalar, ends: Integers,
-) -> tuple[Scalar, Scalar]:  # fmt: skip
-    """Rank events from ``first`` on; how many, and how far the answers are used.
+) -> Scalar:  # fmt: skip
+    """Rank the events of a tile; how far the answers are used.
 
     The best matches of event ``e`` end at ``ends[e]``; there is room for k of each event.
     """
     codes, field_starts, fields = tile
-    (members, _, _, _, rough), _, _, lists, _ = layout
+    (members, _, _, _, rough), _, _, lists, grid = layout
     _, shift, cells, _, _, single_starts, singles = lists
     starts, literals, pool, program, program_starts, tested, jumps = tests
-    (pair_starts, pair_block, result, found, _, _, _, _, _, _, doubtful) = scratch
+    pair_starts, pair_block, result, found, _, _, _, _, _, _, points = scratch
     sure, bound, _, earned, step_starts, step_kind, step_value = worth
     by_number = alive.by_number
-    by_pair = len(doubtful) > 0
-    doubts = doubtful if by_pair else rough
     stack = np.zeros(len(step_kind) + 1, np.int64)
-    count = meet(tile, first, layout, alive, scratch)
-    for event in range(first, first + count):
-        used += _rank_event(
-            event, first, k, codes, field_starts, fields, members, doubts, by_pair, shift, cells,
-            single_starts, singles, by_number, pair_starts, pair_block, result, found,
-            starts, literals, pool, program, program_starts, tested, jumps,
-            sure, bound, earned, step_starts, step_kind, step_value, stack,
-            scores, numbers, used,
-        )  # fmt: skip
-        ends[event] = used
-    return count, used
+    first: Scalar = 0
+    while first < len(codes):
+        count = meet(tile, first, layout, alive, scratch)
+        for event in range(first, first + count):
+            used += _rank_event(
+                event, first, k, codes, field_starts, fields, members, rough, grid.boxes, points,
+                shift, cells, single_starts, singles, by_number, pair_starts, pair_block, result,
+                found, starts, literals, pool, program, program_starts, tested, jumps,
+                sure, bound, earned, step_starts, step_kind, step_value, stack,
+                scores, numbers, used,
+            )  # fmt: skip
+            ends[event] = used
+        first += count
+    return used

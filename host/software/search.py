@@ -14,7 +14,7 @@ from penstock.host.software.parts import Part
 from penstock.host.software.rank import Worth, rank_tile
 from penstock.host.software.segment import Coded
 
-ROOM = 1 << 23
+ROOM = 1 << 22
 """Matches that are collected before they are put aside."""
 LEAST_SHARE = 64
 """Events that are worth a thread's while."""
@@ -67,11 +67,11 @@ def _searched(part: Part, coded: Coded, first: int, stop: int) -> Found:
                 if room - used < len(segment) + SLACK:
                     aside.append(out[:used].copy())
                     before, used = before + used, 0
-                count, used = match_tile(
+                begun = done
+                done, used = match_tile(
                     tile, done, segment.layout, segment.tests, part.alive, scratch, out, used, mine
                 )
-                mine[done : done + count] += before
-                done += count
+                mine[begun:done] += before
     numbers = np.concatenate([*aside, out[:used]]) if aside else out[:used]
     return Found(ends, numbers, np.zeros(0, np.int64))
 
@@ -84,11 +84,8 @@ def _ranked(part: Part, coded: Coded, first: int, stop: int, k: int, worth: Wort
     with segment.scratch() as scratch:
         for begin, tile in segment.tiles(coded, first, stop, scratch):
             mine = ends[begin - first : begin - first + len(tile.codes)]
-            done = 0
-            while done < len(mine):
-                count, used = rank_tile(
-                    tile, done, k, segment.layout, segment.tests, part.alive, worth,
-                    scratch, scores, numbers, used, mine,
-                )  # fmt: skip
-                done += count
+            used = rank_tile(
+                tile, k, segment.layout, segment.tests, part.alive, worth,
+                scratch, scores, numbers, used, mine,
+            )  # fmt: skip
     return Found(ends, numbers[:used], scores[:used])

@@ -170,7 +170,7 @@ class Segment:
         lists = (array for array in layout.lists)
         arrays = [packed.literals.columns, packed.literals.weight, packed.pool, packed.starts,
                   packed.base, packed.programs.literals.columns, *layout.blocks, *lists,
-                  layout.grid.row_of, layout.grid.rows, layout.grid.doubts]  # fmt: skip
+                  layout.grid.row_of, layout.grid.rows, layout.grid.boxes]  # fmt: skip
         return int(self.ids.array.nbytes + sum(array.nbytes for array in arrays))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.host.software.bits import aligned
 from penstock.host.software.blocks import Words
+from penstock.host.software.boxes import Halves, points_for
 from penstock.host.software.compiled import Scalar, compiled
 from penstock.host.software.cuts import Codes
 from penstock.host.software.encode import Entries
@@ -77,8 +78,8 @@ class Scratch(NamedTuple):
     """The same of 4,096 subscriptions together."""
     codes: Codes
     """The codes of sparse events, all absent between tiles."""
-    doubtful: Words
-    """By pair, for which of what is found the rows are too coarse; where the grid has doubts."""
+    points: Halves
+    """The codes of the events that are looked at, where the grid has boxes."""
 
 
 def scratch_for(layout: Layout, count: int, fields: int, events: int) -> Scratch:
@@ -96,7 +97,7 @@ def scratch_for(layout: Layout, count: int, fields: int, events: int) -> Scratch
         np.zeros((count + 63) >> 6, np.uint64),
         np.zeros((count + 4095) >> 12, np.uint64),
         np.zeros((events, fields), np.uint32),
-        aligned(pairs if len(layout.grid.doubts) else 0),
+        points_for(events, layout.grid.boxes),
     )
 
 

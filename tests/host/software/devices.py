@@ -20,19 +20,21 @@ from penstock.host.software.cost import Cost
 from penstock.host.software.device import SoftwareDevice
 from penstock.sim import oracle
 
-LAYOUTS = ("flat", "coarse", "blocks", "single")
-"""All in blocks for every event, where rows may be coarse; in blocks that events are led to; or
-one by one."""
+LAYOUTS = ("flat", "coarse", "literals", "blocks", "single")
+"""All in blocks for every event, where rows may be coarse, so that boxes or else literals decide;
+in blocks that events are led to; or one by one."""
 
 
 @contextmanager
 def laid_out(layout: str):
     """Leave nothing to the cost: whatever is indexed meanwhile gets this layout."""
-    height, fewest = (8, 3) if layout == "coarse" else (grid.HEIGHT, grid.FEWEST)
+    is_coarse = layout in ("coarse", "literals")
+    height, fewest = (8, 3) if is_coarse else (grid.HEIGHT, grid.FEWEST)
+    most_fields = 0 if layout == "literals" else grid.MOST_FIELDS
     least = 1 if layout == "blocks" else 10**9
     with (
-        patch.object(Cost, "is_flat", property(lambda _: layout in ("flat", "coarse"))),
-        patch.multiple(grid, HEIGHT=height, FEWEST=fewest),
+        patch.object(Cost, "is_flat", property(lambda _: layout == "flat" or is_coarse)),
+        patch.multiple(grid, HEIGHT=height, FEWEST=fewest, MOST_FIELDS=most_fields),
         patch.object(grouping, "LEAST", least),
     ):
         yield
