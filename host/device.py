@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -59,5 +59,14 @@ class Device(Protocol):
         """Give back what the device holds; closing twice is harmless."""
 
 
+@runtime_checkable
+class NumberedDevice(Device, Protocol):
+    """A device that need not spell ids to say which match."""
+
+    def match_numbers(self, events: Batch) -> pa.Array:
+        """As `match`, each id as its place among all ids in order, from 0: ``list<int32>``."""
+
+
 MATCHES = pa.list_(pa.string())
+NUMBERS = pa.list_(pa.int32())
 SCORED_MATCHES = pa.list_(pa.struct([("id", pa.string()), ("score", pa.int64())]))

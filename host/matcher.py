@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 
 from penstock.gen.errors import DeviceError
 from penstock.gen.queryset import Progress, QuerySet
-from penstock.host.device import MATCHES, SCORED_MATCHES, Device
+from penstock.host.device import MATCHES, NUMBERS, SCORED_MATCHES, Device, NumberedDevice
 from penstock.host.events import Batch, to_table
 from penstock.host.expiries import Expiries, ForwardClock, system_clock
 from penstock.host.explain import Explanation, explain
+from penstock.host.numbering import Numbering
 from penstock.host.saved.folder import SavedSet
 from penstock.host.statistics import Stats, Tally
 from penstock.host.subset import Subset, ids_in
@@ -71,6 +72,22 @@ class Matcher:
         """
         device, subset = self._open_device(), self._subset(only, owner)
         return self._by_batch(events, device.match, subset, MATCHES, progress)
+
+    def match_numbers(self, events: Any, *, progress: Progress | None = None) -> pa.Table:
+        """As `match`, each id as its place among all ids in order, from 0: ``list<int32>``.
+
+        All ids are those that there are when a batch is matched: this is for sets that stay.
+        """
+        device, everything = self._open_device(), Subset(None, None)
+        if isinstance(device, NumberedDevice):
+            return self._by_batch(
+                events, lambda batch, _: device.match_numbers(batch), everything, NUMBERS, progress
+            )
+
+        def answer(batch: Batch, asked: pa.Array | None) -> pa.Array:
+            return Numbering(self.queries.ids).of(device.match(batch))
+
+        return self._by_batch(events, answer, everything, NUMBERS, progress)
 
     def top_k(
         self,

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import penstock
 from penstock.gen.errors import DataError, PenstockError, nearest
 from penstock.gen.queryset import QuerySet
 from penstock.host.matcher import Matcher
+from penstock.host.numbering import Numbering
 from penstock.spark_bridge.observed import SPENT, Tally, with_numbers
 from penstock.spark_bridge.published import COLUMN, digest_at, rules_of
 from penstock.spark_bridge.shipping import Shipment, arrived
@@ -50,14 +52,12 @@ class Job(NamedTuple):
     """Whether batches bear the numbers that metrics are made of."""
 
 
-Numbering = Callable[[pa.Array], pa.Array]
-
-
 class Opened(NamedTuple):
-    """An engine, and what tells the places of ids among all of its set."""
+    """An engine, the number of its first id, and what numbers ids if the engine cannot."""
 
     matcher: Matcher
-    numbers_of: Numbering
+    numbering: Numbering | None = None
+    first: int = 0
 
 
 class Key(NamedTuple):
@@ -95,13 +95,20 @@ def answers(events: pa.Table, opened: Opened, job: Job) -> pa.ListArray:
 
 
 def _answers(events: pa.Table, opened: Opened, job: Job) -> pa.ListArray:
-    matcher, numbers_of = opened
+    matcher, numbering, first = opened
     if job.k:
         return _one(matcher.top_k(events, job.k, weights=job.weights))
-    found = _one(matcher.match(events))
     if job.output != "numbers":
+        return _one(matcher.match(events))
+    if numbering:
+        found = numbering.of(_one(matcher.match(events)))
+    else:
+        found = _one(matcher.match_numbers(events))
+    if not first:
         return found
-    return pa.ListArray.from_arrays(found.offsets, numbers_of(found.values))
+    return pa.ListArray.from_arrays(
+        found.offsets, pc.add(found.values, pa.scalar(first, pa.int32()))
+    )
 
 
 def called(
@@ -222,29 +229,13 @@ def close_others(key: Key) -> None:
 
 def started(queries: QuerySet, engine: str, first: int = 0) -> Opened:
     """An engine for a set whose first id in order has a number."""
-    return Opened(penstock.open(queries, engine=engine), _Numbers([*queries.ids], first).of)
+    # What expires leaves a matcher, and would take its number with it.
+    numbering = Numbering(queries.ids) if queries.expiries() else None
+    return Opened(penstock.open(queries, engine=engine), numbering, first)
 
 
 def _close(key: Key) -> None:
     _OPEN.pop(key).matcher.close()
-
-
-class _Numbers:
-    """The place of each id among all in order; the table is made when it is first needed."""
-
-    def __init__(self, ids: list[str], first: int) -> None:
-        self._ids, self._first = sorted(ids), first
-        self._table: Any = None
-
-    def of(self, ids: pa.Array) -> pa.Array:
-        if self._table is None:
-            from penstock.host.software.names import NameTable
-
-            self._table = NameTable(self._ids)
-        found = self._table.find(ids)
-        if found is None:
-            raise DataError("a match is of no subscription that was sent")
-        return pa.array(found + np.int32(self._first), pa.int32())
 
 
 @atexit.register

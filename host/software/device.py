@@ -13,7 +13,7 @@ from penstock.host.device import MATCHES, SCORED_MATCHES
 from penstock.host.events import Batch
 from penstock.host.software.ids import Ids, gathered
 from penstock.host.software.order import Found, Joined, joined
-from penstock.host.software.parts import Part
+from penstock.host.software.parts import Part, places_among_all
 from penstock.host.software.rank import Worth
 from penstock.host.software.residuals import finished, scored
 from penstock.host.software.search import Threads, ranked, searched
@@ -52,10 +52,15 @@ class SoftwareDevice:
 
     def match(self, events: Batch, only: pa.Array | None = None) -> pa.Array:
         parts = self._parts(only)
-        found = [finished(part.segment, self._search(part, events), events) for part in parts]
-        answers = joined([part.segment for part in parts], found, 0)
-        self._matches_per_event = 1 + len(answers.numbers) / max(1, events.rows)
-        return _lists(parts, answers, events.rows)
+        return _lists(parts, self._found(parts, events), events.rows)
+
+    def match_numbers(self, events: Batch) -> pa.Array:
+        parts = self._parts(None)
+        answers = self._found(parts, events)
+        numbers = answers.numbers
+        if len(parts) > 1 or not parts[0].is_whole:
+            numbers = places_among_all(parts)[numbers]
+        return _list_array(answers, pa.array(numbers, pa.int32()), events.rows)
 
     def top_k(
         self, events: Batch, k: int, weights: Mapping[int, int], only: pa.Array | None = None
@@ -101,6 +106,12 @@ class SoftwareDevice:
             return list(parts)
         ids = Ids(only)
         return [part.only(numbers[numbers >= 0]) for part in parts for numbers in [part.find(ids)]]
+
+    def _found(self, parts: Sequence[Part], events: Batch) -> Joined:
+        found = [finished(part.segment, self._search(part, events), events) for part in parts]
+        answers = joined([part.segment for part in parts], found, 0)
+        self._matches_per_event = 1 + len(answers.numbers) / max(1, events.rows)
+        return answers
 
     def _search(self, part: Part, events: Batch) -> Found:
         coded = part.segment.coded(events)

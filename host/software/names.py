@@ -16,7 +16,8 @@ from penstock.host.software.packed import Integers, Numbers
 ROOM = 4
 """Places of the table for each name, so that few share one."""
 ALL = np.uint64(2**64 - 1)
-Heads = npt.NDArray[np.uint64]
+Ends = npt.NDArray[np.uint64]
+"""Of each name the first bytes and the last, up to eight of both."""
 
 
 class NameTable:
@@ -25,14 +26,14 @@ class NameTable:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = Ids(pa.array(names, pa.string()))
         size = 1 << (ROOM * len(names)).bit_length()
-        self._heads, self._places = np.zeros(size, np.uint64), np.full(size, -1, np.int32)
-        _fill(self._names.offsets, self._names.data, self._heads, self._places)
+        self._ends, self._places = np.zeros((size, 2), np.uint64), np.full(size, -1, np.int32)
+        _fill(self._names.offsets, self._names.data, self._ends, self._places)
 
     def find(self, names: pa.Array) -> npt.NDArray[np.int32] | None:
         """The number of each; None if one is no name of the table to the letter."""
         sought = Ids(names)
         found = np.empty(len(names), np.int32)
-        mine = self._names.offsets, self._names.data, self._heads, self._places
+        mine = self._names.offsets, self._names.data, self._ends, self._places
         return found if _find(*mine, sought.offsets, sought.data, found) else None
 
 
@@ -51,7 +52,7 @@ def _first_double(attributes: Numbers, events: Integers, last: Integers) -> Scal
 
 
 @inlined
-def _head(data: Bytes, first: Scalar, stop: Scalar) -> Scalar:
+def _word(data: Bytes, first: Scalar, stop: Scalar) -> Scalar:
     """The bytes from a first one up to another, but eight at most, as a word."""
     if first + 8 <= len(data):
         unused = np.uint64(8 * max(0, 8 - (stop - first)))
@@ -63,40 +64,45 @@ def _head(data: Bytes, first: Scalar, stop: Scalar) -> Scalar:
 
 
 @inlined
-def _place(head: Scalar, length: Scalar, mask: Scalar) -> Scalar:
-    """Where to look for a name of that head and length."""
+def _place(head: Scalar, tail: Scalar, length: Scalar, mask: Scalar) -> Scalar:
+    """Where to look for a name of that length with these ends: names often begin alike."""
     mixed = (head ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(32)) ^ tail) * np.uint64(0xD6E8FEB86659FD93)
     return np.int64(mixed >> np.uint64(32)) & mask
 
 
 @loop
-def _fill(offsets: Numbers, data: Bytes, heads: Heads, places: Numbers) -> None:
+def _fill(offsets: Numbers, data: Bytes, ends: Ends, places: Numbers) -> None:
     mask = len(places) - 1
     for number in range(len(offsets) - 1):
         first, stop = np.int64(offsets[number]), np.int64(offsets[number + 1])
-        head = _head(data, first, stop)
-        place = _place(head, stop - first, mask)
+        head, tail = _word(data, first, stop), _word(data, max(first, stop - 8), stop)
+        place = _place(head, tail, stop - first, mask)
         while places[place] >= 0:
             place = (place + 1) & mask
-        heads[place], places[place] = head, number
+        ends[place, 0], ends[place, 1], places[place] = head, tail, number
 
 
 @loop
 def _find(
-    offsets: Numbers, data: Bytes, heads: Heads, places: Numbers,
+    offsets: Numbers, data: Bytes, ends: Ends, places: Numbers,
     sought: Numbers, text: Bytes, found: Numbers,
 ) -> Scalar:  # fmt: skip
     """Look up each name; whether all were found."""
     mask = len(places) - 1
     for n in range(len(found)):
         first, stop = np.int64(sought[n]), np.int64(sought[n + 1])
-        head = _head(text, first, stop)
-        place = _place(head, stop - first, mask)
+        head, tail = _word(text, first, stop), _word(text, max(first, stop - 8), stop)
+        place = _place(head, tail, stop - first, mask)
         while True:
             number = places[place]
             if number < 0:
                 return False
-            if heads[place] == head and _is_same(offsets, data, number, text, first, stop):
+            if (
+                ends[place, 0] == head
+                and ends[place, 1] == tail
+                and _is_same(offsets, data, number, text, first, stop)
+            ):
                 break
             place = (place + 1) & mask
         found[n] = number
@@ -107,10 +113,10 @@ def _find(
 def _is_same(
     offsets: Numbers, data: Bytes, number: Scalar, text: Bytes, first: Scalar, stop: Scalar
 ) -> Scalar:
-    """Whether a name is a text that begins with the same eight bytes."""
+    """Whether a name is a text that begins and ends with the same eight bytes."""
     begin, at = offsets[number], np.int64(8)
     if offsets[number + 1] - begin != stop - first:
         return False
-    while at < stop - first and data[begin + at] == text[first + at]:
+    while at < stop - first - 8 and data[begin + at] == text[first + at]:
         at += 1
-    return at >= stop - first
+    return at >= stop - first - 8

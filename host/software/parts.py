@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,11 @@ class Part:
     @classmethod
     def whole(cls, segment: Segment) -> Part:
         return cls(segment, segment.alive(np.ones(len(segment), bool)), len(segment))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the segment is still there."""
+        return self.count == len(self.segment)
 
     def flags(self) -> Flags:
         """By number, whether a subscription is still there."""
@@ -60,6 +65,22 @@ class Part:
         if not len(chosen):
             return self, None
         return self.without(chosen), self.only(chosen)
+
+
+def places_among_all(parts: Sequence[Part]) -> Numbers:
+    """The place of each subscription among all that are there, in order of ids.
+
+    They are numbered one part after the other; of one that is gone it is a place that it had.
+    """
+    before = [np.concatenate([[0], np.cumsum(part.flags(), dtype=np.int32)]) for part in parts]
+    places = []
+    for part, own in zip(parts, before, strict=True):
+        found = own[:-1].astype(np.int32)
+        for other, counts in zip(parts, before, strict=True):
+            if other is not part:
+                found += counts[part.segment.places_in(other.segment)].astype(np.int32)
+        places.append(found)
+    return np.concatenate(places)
 
 
 @loop

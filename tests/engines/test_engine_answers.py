@@ -23,7 +23,7 @@ from engine_list import (
 )
 
 from penstock import Matcher
-from penstock.host.device import MATCHES, SCORED_MATCHES
+from penstock.host.device import MATCHES, NUMBERS, SCORED_MATCHES
 
 FORMS: dict[str, Callable[[], Any]] = {
     "dicts": lambda: EVENTS,
@@ -55,6 +55,17 @@ def test_matches_are_those_of_the_definition_in_order_of_id(matcher: Matcher, fo
     assert answer["event"].to_pylist() == list(range(len(rows(events))))
     assert answers(answer) == wanted(matcher, events)
     assert any(answers(answer))
+
+
+@on_every_engine
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_are_the_places_of_ids_among_all(matcher: Matcher, form: str) -> None:
+    events = FORMS[form]()
+    answer = matcher.match_numbers(events)
+    assert answer.schema == pa.schema([("event", pa.int64()), ("matches", NUMBERS)])
+    ids = sorted(matcher.queries.ids)
+    assert [[ids[n] for n in row] for row in answers(answer)] == wanted(matcher, events)
+    assert matcher.match_numbers([]).schema.field("matches").type == NUMBERS
 
 
 @on_every_engine

@@ -70,6 +70,9 @@ def check(matcher: Matcher) -> None:
     """All of it as the definition says, in both forms of events."""
     for events in (EVENTS, sparse()):
         assert answers(matcher.match(events)) == wanted(matcher, events)
+    ids = sorted(matcher.queries.ids)
+    numbers = answers(matcher.match_numbers(EVENTS))
+    assert [[ids[n] for n in row] for row in numbers] == wanted(matcher, EVENTS)
     for k in (2, 4):
         assert scored(matcher.top_k(EVENTS, k)) == best(matcher.queries, EVENTS, k, {})
     places = [matcher.where(subscription.id) for subscription in matcher.queries]

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -34,7 +35,7 @@ def opened(name: str, made: dict[str, FakeMatcher]) -> FakeMatcher:
     def make() -> Opened:
         assert name not in made or made[name].times_closed, "opened twice"
         made[name] = FakeMatcher()
-        return Opened(made[name], lambda ids: ids)
+        return Opened(made[name])
 
     return open_once(Key(name, "software"), make).matcher
 
@@ -48,7 +49,7 @@ def test_an_engine_is_made_once_and_kept():
 
 def test_engine_and_part_tell_engines_of_the_same_rules_apart():
     keys = [Key("a", "software"), Key("a", "oracle"), Key("a", "software", "version 1")]
-    found = [open_once(key, lambda: Opened(FakeMatcher(), lambda ids: ids)) for key in keys]
+    found = [open_once(key, lambda: Opened(FakeMatcher())) for key in keys]
     assert len({id(one.matcher) for one in found}) == 3
 
 
@@ -68,11 +69,11 @@ def test_the_one_that_was_not_asked_for_longest_is_closed():
 def test_room_is_made_before_the_next_is_opened():
     """Two sets too many at a time may be more than a worker has memory for."""
     for number in range(MOST_OPEN):
-        open_once(Key(f"s{number}", "software"), lambda: Opened(FakeMatcher(), lambda ids: ids))
+        open_once(Key(f"s{number}", "software"), lambda: Opened(FakeMatcher()))
 
     def make() -> Opened:
         assert len(worker._OPEN) == MOST_OPEN - 1
-        return Opened(FakeMatcher(), lambda ids: ids)
+        return Opened(FakeMatcher())
 
     open_once(Key("new", "software"), make)
 
@@ -96,7 +97,7 @@ class Loud:
         print("closed")
 
 for name in "ab":
-    open_once(Key(name, "software"), lambda: Opened(Loud(), None))
+    open_once(Key(name, "software"), lambda: Opened(Loud()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("closed\n" * 2, "")
@@ -160,3 +161,18 @@ def test_an_engine_that_is_opened_for_a_batch_is_in_its_numbers():
     numbers = [dict(zip(FIELDS, one[NUMBERS][0].as_py(), strict=True)) for one in found]
     assert [n["opened"] for n in numbers] == [1, 0]
     assert numbers[0]["opening"] > 0 == numbers[1]["opening"]
+
+
+@pytest.mark.parametrize("expires", [None, datetime(2999, 1, 1, tzinfo=UTC)])
+def test_numbers_of_ids_stay_when_others_have_gone(expires):
+    rules = QuerySet(Schema.of({"n": "INT"}))
+    rules.add("a", "n > 0", expires=expires)
+    rules.add("b", "n > 1")
+    opened = worker.started(rules, "software", first=5)
+    job = Job(None, None, "software", [], None, "numbers", 0, {}, "matches")
+    events = pa.table({"n": pa.array([1, 2, None], pa.int32())})
+    assert worker.answers(events, opened, job).to_pylist() == [[5], [5, 6], []]
+    if expires:  # as it will be then
+        opened.matcher.remove("a")
+        assert worker.answers(events, opened, job).to_pylist() == [[], [6], []]
+    opened.matcher.close()
