@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from spark_contestants import IDS, LIST
+from spark_contestants import CONTESTANTS, IDS, LIST, PASS_THROUGH, Events
+from spark_rules import Rules
 from spark_setting import (
     CORES,
     PARTITIONS_PER_CORE,
@@ -37,38 +39,50 @@ GENERATED_EVENTS = 200_000
 
 
 def scaling(count: int) -> list[Figure]:
-    """The rate on one core and on two, each in a Spark that is held to as many."""
+    """The rates on one core and on two, each in a Spark that is held to as many."""
     made = wide(SCALED_RULES, count)
     rates = {cores: alone(rates_on, cores, made.folder, count) for cores in (1, CORES)}
     facts = {"part": "scaling", "expressions": SCALED_RULES, **shared_facts(), "events": count}
-    found = [
-        Figure(
-            f"{SCALED_RULES:,} expressions: {IDS}, Spark held to {cores} of the cores",
-            rates[cores],
+    return [
+        figure
+        for what in (IDS, PASS_THROUGH)
+        for figure in _scaled(what, {cores: of[what] for cores, of in rates.items()}, facts)
+    ]
+
+
+def _scaled(
+    what: str, rates: dict[int, list[float]], facts: dict[str, object]
+) -> Iterator[Figure]:  # fmt: skip
+    for cores, samples in rates.items():
+        partitions = PARTITIONS_PER_CORE * cores
+        yield Figure(
+            f"{SCALED_RULES:,} expressions: {what}, Spark held to {cores} of the cores",
+            samples,
             unit="events/s",
-            parameters={**facts, "what": IDS, "cores": cores,
-                        "partitions": PARTITIONS_PER_CORE * cores},
+            parameters={**facts, "what": what, "cores": cores, "partitions": partitions},
         )
-        for cores in rates
-    ]  # fmt: skip
-    ratio = Figure(
-        f"{SCALED_RULES:,} expressions: {CORES} cores by 1",
+    yield Figure(
+        f"{SCALED_RULES:,} expressions: {what}, {CORES} cores by 1",
         [median(rates[CORES]) / median(rates[1])],
         unit="x",
-        target=SCALING_TARGET,
+        target=SCALING_TARGET if what == IDS else None,
         at_most=False,
-        parameters={**facts, "what": f"{CORES} cores by 1"},
+        parameters={**facts, "what": f"{what}, {CORES} cores by 1"},
     )
-    return [*found, ratio]
 
 
-def rates_on(cores: int, folder: Path, count: int) -> list[float]:
+def rates_on(cores: int, folder: Path, count: int) -> dict[str, list[float]]:
     hold_to(cores)
     made = Workload(folder)
+    rules = Rules(made)
+    rates: dict[str, list[float]] = {}
     with session(cores) as spark:
-        answered = kept(spark, made.wide, cores).transform(match(made.load()))
-        warmed(partial(save, answered), SAMPLE_SECONDS)
-        return [count / wall_seconds(partial(save, answered)) for _ in range(ROUNDS)]
+        events = Events(made.wide.slice(0, count), spark, cores)
+        for what in (IDS, PASS_THROUGH):
+            run = CONTESTANTS[what](rules)(events, count).run
+            warmed(run, SAMPLE_SECONDS)
+            rates[what] = [count / wall_seconds(run) for _ in range(ROUNDS)]
+    return rates
 
 
 def sparse(count: int) -> list[Figure]:

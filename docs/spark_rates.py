@@ -15,6 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 LINES = {
     "pass-through": ("mapInArrow, rows passed through", "--", "#475569"),
+    "pass-through, lists added": ("the same, lists of ids added", ":", "#475569"),
     "penstock": ("Penstock, ids", "-o", "#1d4ed8"),
     "penstock, numbers": ("Penstock, numbers", ":o", "#1d4ed8"),
     "Spark join": ("Spark, broadcast range join", "-v", "#c2410c"),
