@@ -56,11 +56,14 @@ from workloads import ENGINE, Workload
 import penstock
 
 EVENTS = 1_000_000
-TARGETS = {
-    (IDS, PASS_THROUGH): {100: 0.90, 1_000: 0.85, 10_000: 0.60},
-    (NUMBERS, PASS_THROUGH): {},
+OF_PASS_THROUGH = {100: 0.90, 1_000: 0.85, 10_000: 0.60}
+OF_JOIN = {1_000: 25, 10_000: 150}
+TARGETS: dict[tuple[str, str], dict[int, float]] = {
+    (IDS, PASS_THROUGH): OF_PASS_THROUGH,
+    (NUMBERS, PASS_THROUGH): OF_PASS_THROUGH,
     (WITH_LISTS, PASS_THROUGH): {},
-    (IDS, JOIN): {1_000: 25, 10_000: 150},
+    (IDS, JOIN): OF_JOIN,
+    (NUMBERS, JOIN): OF_JOIN,
     (PASS_THROUGH, JOIN): {},
 }
 """Of the rate of one by that of another, by the number of rules."""
