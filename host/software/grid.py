@@ -10,9 +10,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.host.software.bits import WORDS, aligned, all_of_rows, copy_row, fetch
+from penstock.host.software.bits import (
+    ONE,
+    WORDS,
+    aligned,
+    all_of_rows,
+    copy_row,
+    fetch,
+    filled_words,
+    lowest_bit,
+)
 from penstock.host.software.blocks import WIDTH, Words
-from penstock.host.software.boxes import MOST_CODES, MOST_FIELDS, Halves, boxes_for, narrow
+from penstock.host.software.boxes import (
+    MOST_CODES,
+    MOST_FIELDS,
+    Halves,
+    boxes_for,
+    is_in,
+    narrow,
+)
 from penstock.host.software.compiled import Scalar, compiled, loop
 from penstock.host.software.cuts import Codes
 from penstock.host.software.packed import Flags, Integers, Numbers, Packed
@@ -192,3 +208,27 @@ def _run_grid(
             pair = event * every + block
             is_left = all_of_rows(found, pair, alive, block, rows, base, asked, event)
             result[pair] = pair if is_left else -1
+
+
+@loop
+def keep_boxed(
+    count: Scalar, bare: Scalar, every: Scalar, boxes: Halves, points: Halves, members: Numbers,
+    result: Numbers, found: Words,
+) -> None:  # fmt: skip
+    """Take out what rows let through although the event lies in no box of it."""
+    for event in range(count):
+        for block in range(bare, every):
+            at = result[event * every + block]
+            if at < 0:
+                continue
+            words: Scalar = filled_words(found, at)
+            while words:
+                word = lowest_bit(words)
+                words &= words - ONE
+                left: Scalar = found[at, word]
+                while left:
+                    bit = lowest_bit(left)
+                    left &= left - ONE
+                    number = np.int64(members[(block * WORDS + word) * 64 + bit])
+                    if not is_in(boxes, number, points, event):
+                        found[at, word] ^= ONE << np.uint64(bit)

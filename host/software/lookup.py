@@ -78,16 +78,17 @@ def _code(
     at = bucket + (np.int64(0) if key < lowest else np.int64(offset) + 1)
     low = first + np.int64(buckets[np.uint64(at + (shift == 0))])
     high = first + np.int64(buckets[np.uint64(at + 1)])
-    # Mostly one cut or none: to look at one takes less than to foresee whether there is one.
-    is_above = (low < high) & (cuts[np.uint64(min(low, stop - 1))] <= key)
-    low += is_above
-    if is_above & (low < high):
-        while low < high:
-            middle = (low + high) >> 1
-            if cuts[middle] <= key:
-                low = middle + 1
-            else:
-                high = middle
+    if shift:  # otherwise a stretch is one key
+        # Mostly one cut or none: to look at one takes less than to foresee whether there is one.
+        is_above = (low < high) & (cuts[np.uint64(min(low, stop - 1))] <= key)
+        low += is_above
+        if is_above & (low < high):
+            while low < high:
+                middle = (low + high) >> 1
+                if cuts[middle] <= key:
+                    low = middle + 1
+                else:
+                    high = middle
     return np.int64(LOWEST) + low - first
 
 

@@ -10,6 +10,7 @@ from penstock.host.software.blocks import Words
 from penstock.host.software.boxes import Halves, is_in
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
+from penstock.host.software.grid import keep_boxed
 from penstock.host.software.layout import Layout
 from penstock.host.software.meet import meet
 from penstock.host.software.packed import ACCEPT, Integers, Numbers
@@ -54,12 +55,14 @@ def _match_some(
             first, count, always, codes, rough, grid.boxes, points, result, found,
             starts, literals, pool, program, program_starts, tested, jumps, out, used, ends,
         )  # fmt: skip
+    if len(points):
+        keep_boxed(count, always - grid.blocks, always, grid.boxes, points, members, result, found)
     for event in range(first, first + count):
         if len(out) - used < len(program):
             return event - first, used
         _mark_event(
-            event, first, codes, field_starts, fields, members, rough, grid.boxes, points, shift,
-            cells, single_starts, singles, by_number, pair_starts, pair_block, result, found,
+            event, first, codes, field_starts, fields, members, rough, shift, cells,
+            single_starts, singles, by_number, pair_starts, pair_block, result, found,
             seen, parts, starts, literals, pool, program, program_starts, tested, jumps,
         )  # fmt: skip
         used = _drain(seen, parts, out, used)
@@ -96,7 +99,7 @@ def _mark(number: Scalar, seen: Words, parts: Words) -> None:
 @loop
 def _mark_event(
     event: Scalar, first: Scalar, codes: Codes, field_starts: Integers, fields: Numbers,
-    members: Numbers, rough: Words, boxes: Halves, points: Halves, shift: Integers, cells: Integers,
+    members: Numbers, rough: Words, shift: Integers, cells: Integers,
     single_starts: Integers, singles: Numbers, alive: Words,
     pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
     seen: Words, parts: Words,
@@ -114,10 +117,8 @@ def _mark_event(
             bits ^= doubtful
             base = (block * WORDS + word) * 64
             while bits:
-                number = np.int64(members[base + lowest_bit(bits)])
+                _mark(np.int64(members[base + lowest_bit(bits)]), seen, parts)
                 bits &= bits - ONE
-                if len(boxes) == 0 or is_in(boxes, number, points, event - first):
-                    _mark(number, seen, parts)
             while doubtful:
                 number = np.int64(members[base + lowest_bit(doubtful)])
                 doubtful &= doubtful - ONE

@@ -76,7 +76,9 @@ def _fill(offsets: Numbers, data: Bytes, ends: Ends, places: Numbers) -> None:
     mask = len(places) - 1
     for number in range(len(offsets) - 1):
         first, stop = np.int64(offsets[number]), np.int64(offsets[number + 1])
-        head, tail = _word(data, first, stop), _word(data, max(first, stop - 8), stop)
+        head = tail = _word(data, first, stop)
+        if stop - first > 8:
+            tail = _word(data, stop - 8, stop)
         place = _place(head, tail, stop - first, mask)
         while places[place] >= 0:
             place = (place + 1) & mask
@@ -92,7 +94,9 @@ def _find(
     mask = len(places) - 1
     for n in range(len(found)):
         first, stop = np.int64(sought[n]), np.int64(sought[n + 1])
-        head, tail = _word(text, first, stop), _word(text, max(first, stop - 8), stop)
+        head = tail = _word(text, first, stop)
+        if stop - first > 8:
+            tail = _word(text, stop - 8, stop)
         place = _place(head, tail, stop - first, mask)
         while True:
             number = places[place]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from penstock.host.software.admission import has
 from penstock.host.software.bits import ONE, WORDS, lowest_bit
 from penstock.host.software.blocks import WIDTH, Words
-from penstock.host.software.boxes import Halves, is_in
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
+from penstock.host.software.grid import keep_boxed
 from penstock.host.software.layout import Layout
 from penstock.host.software.match import holds
 from penstock.host.software.meet import meet
@@ -158,7 +158,7 @@ def _offer(
 @loop
 def _rank_event(
     event: Scalar, first: Scalar, k: Scalar, codes: Codes, field_starts: Integers, fields: Numbers,
-    members: Numbers, rough: Words, boxes: Halves, points: Halves, shift: Integers, cells: Integers,
+    members: Numbers, rough: Words, shift: Integers, cells: Integers,
     single_starts: Integers, singles: Numbers, alive: Words,
     pair_starts: Integers, pair_block: Numbers, result: Numbers, found: Words,
     starts: Integers, literals: Codes, pool: Codes, program: Numbers,
@@ -180,13 +180,10 @@ def _rank_event(
                 bit = lowest_bit(bits)
                 bits &= bits - ONE
                 number = np.int64(members[(block * WORDS + word) * 64 + bit])
-                if doubtful >> np.uint64(bit) & ONE:
-                    if not holds(
-                        number, codes, event, starts, literals, pool,
-                        program, program_starts, tested, jumps,
-                    ):  # fmt: skip
-                        continue
-                elif len(boxes) and not is_in(boxes, number, points, event - first):
+                if doubtful >> np.uint64(bit) & ONE and not holds(
+                    number, codes, event, starts, literals, pool,
+                    program, program_starts, tested, jumps,
+                ):  # fmt: skip
                     continue
                 score = sure[number]
                 if program[number] >= 0:
@@ -225,7 +222,7 @@ def rank_tile(
     The best matches of event ``e`` end at ``ends[e]``; there is room for k of each event.
     """
     codes, field_starts, fields = tile
-    (members, _, _, _, rough), _, _, lists, grid = layout
+    (members, _, _, _, rough), _, always, lists, grid = layout
     _, shift, cells, _, _, single_starts, singles = lists
     starts, literals, pool, program, program_starts, tested, jumps = tests
     pair_starts, pair_block, result, found, _, _, _, _, _, _, points = scratch
@@ -235,11 +232,14 @@ def rank_tile(
     first: Scalar = 0
     while first < len(codes):
         count = meet(tile, first, layout, alive, scratch)
+        if len(points):
+            bare = always - grid.blocks
+            keep_boxed(count, bare, always, grid.boxes, points, members, result, found)
         for event in range(first, first + count):
             used += _rank_event(
-                event, first, k, codes, field_starts, fields, members, rough, grid.boxes, points,
-                shift, cells, single_starts, singles, by_number, pair_starts, pair_block, result,
-                found, starts, literals, pool, program, program_starts, tested, jumps,
+                event, first, k, codes, field_starts, fields, members, rough, shift, cells,
+                single_starts, singles, by_number, pair_starts, pair_block, result, found,
+                starts, literals, pool, program, program_starts, tested, jumps,
                 sure, bound, earned, step_starts, step_kind, step_value, stack,
                 scores, numbers, used,
             )  # fmt: skip
