@@ -41,8 +41,8 @@ def measured(results: Path) -> dict[str, dict[int, float]]:
 
 def drawn(results: Path) -> Figure:
     """A line per contestant; it draws whatever has been measured so far."""
-    figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-    axes.set_title("10 INT columns, 3 to 5 ranges per expression, 0.1 % match, 2 cores")
+    figure, axes = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
+    axes.set_title("10 INT columns, 3 to 5 ranges, 0.1 % match, 2 cores", fontsize="medium")
     axes.set_xlabel("expressions")
     axes.set_ylabel("events per second")
     axes.set_xscale("log")

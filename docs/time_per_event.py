@@ -78,7 +78,7 @@ def _panel(axes: Axes, workload: str, ours: Points, theirs: Points) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(700, 1_400_000)
-    axes.set_ylim(0.2, 500_000)
+    axes.set_ylim(0.1, 500_000)
     for matcher, (marker, colour) in THEIRS.items():
         points = dict(sorted(theirs.get((workload, matcher), {}).items()))
         shown = {"marker": marker, "color": colour, "linestyle": ":", "linewidth": 0.8}
