@@ -80,11 +80,18 @@ def arrived(shipment: Shipment) -> QuerySet:
     return unpacked(parcel, "what reached this worker")
 
 
+MISSING = (
+    "a Spark worker cannot import penstock: {}. Install penstock with its dependencies where the "
+    "workers run, or send it: spark-submit --py-files penstock.zip, or sparkContext.addPyFile"
+)
+
+
 def on_workers(function: str, *values: Any) -> Callable[..., Any]:
     """What workers run: a function of this package, by module and name, on batches and values.
 
     It is sent as code with plain values, so that a worker without this package can say so.
     """
+    missing = MISSING
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         from importlib import import_module
@@ -95,11 +102,7 @@ def on_workers(function: str, *values: Any) -> Callable[..., Any]:
 
             work = getattr(import_module(f"penstock.spark_bridge.{module}"), name)
         except ImportError as error:
-            raise RuntimeError(
-                f"a Spark worker cannot import penstock: {error}. Install penstock with its "
-                "dependencies where the workers run, or send it: spark-submit --py-files "
-                "penstock.zip, or sparkContext.addPyFile"
-            ) from None
+            raise RuntimeError(missing.format(error)) from None
         with short_errors():
             yield from work(batches, *values)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.engines import ENGINES
 from penstock.gen.errors import DeviceError
 from penstock.gen.queryset import QuerySet
-from penstock.spark_bridge.shipping import Sender
+from penstock.spark_bridge.shipping import MISSING, Sender
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,17 +32,14 @@ def register(spark: SparkSession, rules: QuerySet, name: str, *, engine: str = "
 
 
 def _on_workers(shipment: tuple[Any, ...], engine: str, names: list[str]) -> Callable[..., Any]:
-    """See `penstock.spark_bridge.transform.on_workers`."""
+    """As `penstock.spark_bridge.shipping.on_workers`, with the arguments of a call."""
+    missing = MISSING
 
     def run(*values, **named):  # type: ignore[no-untyped-def]  # Spark would read the types
         try:
             from penstock.spark_bridge.worker import called, short_errors
         except ImportError as error:
-            raise RuntimeError(
-                f"a Spark worker cannot import penstock: {error}. Install penstock with its "
-                "dependencies where the workers run, or send it: spark-submit --py-files "
-                "penstock.zip, or sparkContext.addPyFile"
-            ) from None
+            raise RuntimeError(missing.format(error)) from None
         with short_errors():
             return called(shipment, engine, names, values, named)
 

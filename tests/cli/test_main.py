@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -146,9 +147,13 @@ def test_interrupt_stops_with_one_line(tmp_path):
         # Where the tests run in the background, children would ignore it as they do.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    with fifo.open("w"):  # opens once the command reads, which it then does for ever
-        command.send_signal(signal.SIGINT)
-        _, err = command.communicate(timeout=60)
+    try:
+        with fifo.open("w"):  # opens once the command has, which then reads for ever
+            time.sleep(0.5)  # Python looks for signals, then waits for data: not in between
+            command.send_signal(signal.SIGINT)
+            _, err = command.communicate(timeout=60)
+    finally:
+        command.kill()
     assert (command.returncode, err) == (1, "penstock: stopped\n")
 
 
