@@ -41,6 +41,7 @@ from spark_contestants import (
 from spark_rules import Rules
 from spark_setting import (
     CORES,
+    MATCH_RATE,
     ROUNDS,
     SAMPLE_SECONDS,
     hold_to,
@@ -48,10 +49,9 @@ from spark_setting import (
     shared_facts,
     wall_seconds,
     warmed,
-    wide,
 )
 from timing import Figure, merge
-from workloads import ENGINE, Workload
+from workloads import ENGINE, Workload, wide
 
 import penstock
 
@@ -75,7 +75,7 @@ QUESTION = (__doc__ or "").splitlines()[0]
 
 def measure(spark: SparkSession, size: int, count: int, names: Sequence[str]) -> list[Figure]:
     """All contestants before the same rules, a sample of each in turn."""
-    made = wide(size, count)
+    made = wide(size, events=count, match_rate=MATCH_RATE)
     rules = Rules(made)
     ends = match_ends(made)
     events = Events(made.wide, spark, CORES)

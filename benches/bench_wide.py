@@ -15,23 +15,14 @@ import pyarrow as pa
 from bench_software import Scanned, check
 from c_scan import Answer, Scan, compiled_with
 from timing import Figure, enough, in_turn, merge, one_core
-from workloads import ENGINE, Workload, generated
+from workloads import ENGINE, wide
 
 import penstock
-from penstock.sim.workload import WorkloadSpec
 
 TARGETS = {100: 10_000_000, 1_000: 4_000_000, 10_000: 1_500_000}
 MATCH_RATES = (0.001, 0.01)
 EVENTS = 500_000
 QUESTION = (__doc__ or "").splitlines()[0]
-
-
-def workload(size: int, match_rate: float) -> Workload:
-    spec = WorkloadSpec(
-        expressions=size, events=EVENTS, attributes=10, pairs=10, pair_spread=0, predicates=4,
-        predicate_spread=1, cardinality=1_000_000, operators={"BETWEEN": 1}, match_rate=match_rate,
-    )  # fmt: skip
-    return generated(f"wide-{size}-{match_rate}", spec)
 
 
 def written(ids: pa.Array, answer: Answer) -> pa.Array:
@@ -41,7 +32,7 @@ def written(ids: pa.Array, answer: Answer) -> pa.Array:
 
 
 def measure(size: int, match_rate: float) -> list[Figure]:
-    made = workload(size, match_rate)
+    made = wide(size, events=EVENTS, match_rate=match_rate)
     scan = Scan(made.expressions, made.schema)
     events = scan.events(made.sparse)
     with penstock.open(made.load(), engine=ENGINE) as matcher:

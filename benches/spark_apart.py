@@ -12,6 +12,7 @@ from spark_contestants import CONTESTANTS, IDS, LIST, PASS_THROUGH, Events
 from spark_rules import Rules
 from spark_setting import (
     CORES,
+    MATCH_RATE,
     PARTITIONS_PER_CORE,
     ROUNDS,
     SAMPLE_SECONDS,
@@ -23,10 +24,9 @@ from spark_setting import (
     shared_facts,
     wall_seconds,
     warmed,
-    wide,
 )
 from timing import Figure
-from workloads import ENGINE, Workload, preset
+from workloads import ENGINE, Workload, preset, wide
 
 import penstock
 from penstock.spark_bridge import match
@@ -40,7 +40,7 @@ GENERATED_EVENTS = 200_000
 
 def scaling(count: int) -> list[Figure]:
     """The rates on one core and on two, each in a Spark that is held to as many."""
-    made = wide(SCALED_RULES, count)
+    made = wide(SCALED_RULES, events=count, match_rate=MATCH_RATE)
     rates = {cores: alone(rates_on, cores, made.folder, count) for cores in (1, CORES)}
     facts = {"part": "scaling", "expressions": SCALED_RULES, **shared_facts(), "events": count}
     return [

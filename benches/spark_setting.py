@@ -13,9 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from workloads import Workload, generated
-
-from penstock.sim.workload import WorkloadSpec
 
 CORES = 2
 MATCH_RATE = 0.001
@@ -33,15 +30,6 @@ SETTINGS = {
     "spark.driver.memory": DRIVER_MEMORY,
     "spark.log.level": "ERROR",
 }
-
-
-def wide(size: int, events: int) -> Workload:
-    """Rules and events as bench `wide` has them."""
-    spec = WorkloadSpec(
-        expressions=size, events=events, attributes=10, pairs=10, pair_spread=0, predicates=4,
-        predicate_spread=1, cardinality=1_000_000, operators={"BETWEEN": 1}, match_rate=MATCH_RATE,
-    )  # fmt: skip
-    return generated(f"spark-{size}-{events}", spec)
 
 
 def shared_facts() -> dict[str, object]:

@@ -73,6 +73,15 @@ def generated(name: str, spec: WorkloadSpec) -> Workload:
     return Workload(folder)
 
 
+def wide(size: int, *, events: int, match_rate: float) -> Workload:
+    """10 INT columns of 1,000,000 values, all present, and 3 to 5 BETWEEN in each expression."""
+    spec = WorkloadSpec(
+        expressions=size, events=events, attributes=10, pairs=10, pair_spread=0, predicates=4,
+        predicate_spread=1, cardinality=1_000_000, operators={"BETWEEN": 1}, match_rate=match_rate,
+    )  # fmt: skip
+    return generated(f"wide-{size}-{events}-{match_rate}", spec)
+
+
 def preset(name: str, expressions: int, events: int) -> Workload:
     """One of the generator's presets, of a chosen size."""
     spec = WorkloadSpec(**PRESETS[name], expressions=expressions, events=events)

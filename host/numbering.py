@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.gen.errors import DeviceError
 from penstock.host.device import NUMBERS
+from penstock.host.once import once
 from penstock.host.software.names import NameTable
 
 
@@ -15,7 +16,11 @@ class Numbering:
     """The places of some ids among themselves, in order of their bytes, from 0."""
 
     def __init__(self, ids: Iterable[str]) -> None:
-        self._table = NameTable(sorted(ids))
+        self._ids = list(ids)
+
+    @once
+    def _table(self) -> NameTable:
+        return NameTable(sorted(self._ids))
 
     def of(self, matches: pa.Array) -> pa.Array:
         """Lists of ids as lists of places."""

@@ -66,52 +66,38 @@ or_row: RowLoop = _row_by_row(lambda builder, mine, theirs: builder.or_(mine, th
 
 
 @intrinsic
-def _or_of_row(typing: Any, rows: Any, row: Any) -> Any:
-    """All words of a row joined by OR."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source = _pointer(context, builder, signature.args[0], args[0], args[1])
-        return builder.call(_reduction(builder), [builder.load(source, align=8)])
-
-    return _on_rows(types.uint64, rows, row), generate
-
-
-def _rows_together(joined: Callable[[Any, Any, Any], Any]) -> Any:
-    """``into[place]`` is ``start[row]`` joined with ``rows[base + n]`` for all n in ``asked[at]``.
+def _all_of_rows(
+    typing: Any, into: Any, place: Any, start: Any, row: Any, rows: Any, base: Any,
+    asked: Any, at: Any,
+) -> Any:  # fmt: skip
+    """``into[place]`` is ``start[row]`` and ``rows[base + n]`` for all n in ``asked[at]``.
 
     The result has a bit for each word that is not 0 then.
     """
 
-    @intrinsic
-    def apply(
-        typing: Any, into: Any, place: Any, start: Any, row: Any, rows: Any, base: Any,
-        asked: Any, at: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kinds = signature.args
-            first = _pointer(context, builder, kinds[2], args[2], args[3])
-            initial = builder.load(first, align=8)
-            one = cgutils.alloca_once_value(builder, initial)  # type: ignore[no-untyped-call]
-            data = _pointer(context, builder, kinds[4], args[4], args[5])
-            numbers = context.make_array(kinds[6])(context, builder, args[6])
-            count = builder.extract_value(numbers.shape, 1)
-            begin = builder.gep(numbers.data, [builder.mul(args[7], count)])
-            with cgutils.for_range(builder, count) as step:
-                number = builder.load(builder.gep(begin, [step.index]))
-                number = builder.sext(number, count.type)
-                theirs = builder.load(builder.gep(data, [number]), align=8)
-                builder.store(joined(builder, builder.load(one), theirs), one)
-            made = builder.load(one)
-            target = _pointer(context, builder, kinds[0], args[0], args[1])
-            builder.store(made, target, align=8)
-            return _filled(builder, made)
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kinds = signature.args
+        first = _pointer(context, builder, kinds[2], args[2], args[3])
+        initial = builder.load(first, align=8)
+        one = cgutils.alloca_once_value(builder, initial)  # type: ignore[no-untyped-call]
+        data = _pointer(context, builder, kinds[4], args[4], args[5])
+        numbers = context.make_array(kinds[6])(context, builder, args[6])
+        count = builder.extract_value(numbers.shape, 1)
+        begin = builder.gep(numbers.data, [builder.mul(args[7], count)])
+        with cgutils.for_range(builder, count) as step:
+            number = builder.load(builder.gep(begin, [step.index]))
+            number = builder.sext(number, count.type)
+            theirs = builder.load(builder.gep(data, [number]), align=8)
+            builder.store(builder.and_(builder.load(one), theirs), one)
+        made = builder.load(one)
+        target = _pointer(context, builder, kinds[0], args[0], args[1])
+        builder.store(made, target, align=8)
+        return _filled(builder, made)
 
-        if asked.dtype != types.int32 or asked.ndim != 2 or asked.layout != "C":
-            return None
-        signature = _on_rows(types.uint64, into, place, start, row, rows, base)
-        return signature and types.uint64(*signature.args, asked, types.int64), generate
-
-    return apply
+    if asked.dtype != types.int32 or asked.ndim != 2 or asked.layout != "C":
+        return None
+    signature = _on_rows(types.uint64, into, place, start, row, rows, base)
+    return signature and types.uint64(*signature.args, asked, types.int64), generate
 
 
 @intrinsic
@@ -176,11 +162,9 @@ def _read_word(typing: Any, data: Any, place: Any) -> Any:
     return types.uint64(data, types.int64), generate
 
 
-RowsLoop: TypeAlias = Callable[[Any, Any, Any, Any, Any, Any, Any, Any], int]
-all_of_rows: RowsLoop = _rows_together(lambda builder, mine, theirs: builder.and_(mine, theirs))
+all_of_rows = cast("Callable[[Any, Any, Any, Any, Any, Any, Any, Any], int]", _all_of_rows)
 count_bits = cast("Callable[[Any], int]", _count_bits)
 lowest_bit = cast("Callable[[Any], int]", _lowest_bit)
-or_of_row = cast("Callable[[Any, Any], int]", _or_of_row)
 filled_words = cast("Callable[[Any, Any], int]", _filled_words)
 fetch = cast("Callable[[Any, Any], None]", _fetch)
 read_word = cast("Callable[[Any, Any], int]", _read_word)
@@ -198,14 +182,6 @@ def _filled(builder: Any, row: Any) -> Any:
     """A bit for each word of a row that is not 0."""
     flags = builder.icmp_unsigned("!=", row, ir.Constant(_ROW, None))
     return builder.zext(builder.bitcast(flags, ir.IntType(WORDS)), ir.IntType(64))
-
-
-def _reduction(builder: Any) -> Any:
-    """The function that joins all words of a row by OR."""
-    name = f"llvm.vector.reduce.or.v{WORDS}i64"
-    return builder.module.globals.get(name) or ir.Function(
-        builder.module, ir.FunctionType(ir.IntType(64), [_ROW]), name
-    )
 
 
 def _on_rows(result: Any, *args: Any) -> Any:

@@ -23,6 +23,7 @@ Halves: TypeAlias = npt.NDArray[np.uint16]
 LANES = 16
 """Fields that are compared at once."""
 MOST_FIELDS, MOST_CODES = 4 * LANES, 2**16 - 1
+"""Of what has boxes: four lines of the cache each, and codes that fit 16 bits."""
 _LANES = ir.VectorType(ir.IntType(16), LANES)
 
 

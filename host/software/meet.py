@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.host.software.bits import and_row, copy_row, fetch, or_of_row
+from penstock.host.software.bits import and_row, copy_row, fetch, filled_words
 from penstock.host.software.blocks import FIELD, HIGH, LOW, ROWS, SHIFT, Words, row_of
 from penstock.host.software.compiled import Scalar, compiled, inlined, loop
 from penstock.host.software.cuts import Codes
@@ -130,7 +130,7 @@ def _without_empty(
     """Move together the pairs that have anything left; how many those are."""
     left = 0
     for n in range(count):
-        if or_of_row(found, used + n):
+        if filled_words(found, used + n):
             if left != n:
                 copy_row(found, used + left, found, used + n)
                 order[first + left] = order[first + n]

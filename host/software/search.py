@@ -15,7 +15,8 @@ from penstock.host.software.rank import Worth, rank_tile
 from penstock.host.software.segment import Coded
 
 ROOM = 1 << 22
-"""Matches that are collected before they are put aside."""
+"""Matches that are collected before they are put aside. Memory for more would go back to the system
+after each batch, and come anew page by page."""
 LEAST_SHARE = 64
 """Events that are worth a thread's while."""
 
